@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What interpose/ may ask of shadow/: hand over a GEMM, count what was not taken, read the
+ * settings.
+ *
+ * Threads: every function here may be called from any application thread. Nothing here exits,
+ * raises, prints to stdout or changes the application's CUDA or cuBLAS state. After the first
+ * sampled call has armed the engine of its context, nothing here allocates, waits, takes a lock or
+ * writes a file.
+ */
+#ifndef MHCS_SHADOW_H
+#define MHCS_SHADOW_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+/* How the call declares its arithmetic: cublasComputeType_t and math mode in effect, folded
+ * together. */
+enum mhcs_compute {
+    MHCS_COMPUTE_F32,
+    MHCS_COMPUTE_F32_PEDANTIC,
+    MHCS_COMPUTE_TF32,           /* FAST_TF32, or fp32 with the handle in TF32 math mode */
+    MHCS_COMPUTE_BF16,           /* FAST_16BF: operands rounded to bf16 */
+    MHCS_COMPUTE_F16,            /* FAST_16F */
+    MHCS_COMPUTE_BF16X9,         /* EMULATED_16BFX9 */
+    MHCS_COMPUTE_F16_ACCUMULATE, /* COMPUTE_16F: half accumulation */
+    MHCS_COMPUTE_OTHER,
+};
+
+/* The cuBLAS that ran the call. Lives as long as the process. */
+struct mhcs_cublas {
+    const char *path; /* file as mapped, or "" */
+    int version;      /* cublasGetVersion, e.g. 130100; 0 unknown */
+};
+
+/* One mixing GEMM, orientation and transposition folded into strides: raw[T][M] = alpha * x fn^T +
+ * beta*raw. */
+struct mhcs_gemm {
+    struct mhcs_operand fn; /* [M][K] */
+    struct mhcs_operand x;  /* [T][K] */
+    struct mhcs_operand c;  /* [T][M] */
+    int64_t tokens;         /* T >= 1 */
+    uint32_t k, coefficients;
+    const void *alpha, *beta; /* scalars of scalar_dtype, on the host unless scalars_on_device */
+    uint32_t scalar_dtype;
+    bool scalars_on_device;
+    bool reduced_precision_reduction; /* allowed by the math mode (split-K partials in the output
+                                         type) */
+    enum mhcs_compute compute;
+    void *stream; /* CUstream of the handle */
+    const struct mhcs_cublas *cublas;
+    int32_t weight_order; /* 0, 1, ... in order of first appearance of fn's address; -1 unknown */
+};
+
+/* A sample between the two halves of a call; lives on the caller's stack, opaque to it. */
+struct mhcs_sample {
+    struct mhcs_engine *engine; /* NULL: nothing was taken */
+    uint32_t slot;
+};
+
+/* Before the real GEMM: takes a slot and, where beta may be non-zero, snapshots the old C on the
+ * stream. False: not sampled (already counted as dropped, captured or failed); call the real
+ * function all the same. */
+bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm);
+
+/* After the real GEMM: snapshots on the stream and hands the slot over. `launched` is false if the
+ * real function returned an error: the slot is given back and nothing is recorded. */
+void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm, bool launched);
+
+/* Cumulative, relaxed, process-wide; zero in a forked child.
+ * matched = skipped by the sampling rate + sampled + dropped + captured + failed. */
+enum mhcs_counter {
+    MHCS_SEEN,     /* calls of hooked functions */
+    MHCS_MATCHED,  /* of a mixing GEMM's shape */
+    MHCS_SAMPLED,  /* recorded, or in flight */
+    MHCS_DROPPED,  /* due, but no slot was free or the budget was spent */
+    MHCS_CAPTURED, /* due, but the stream was being captured into a graph */
+    MHCS_FAILED,   /* due, but something did not work; the log names it once */
+    MHCS_COUNTERS,
+};
+void mhcs_count(enum mhcs_counter which);
+uint64_t mhcs_counter_value(enum mhcs_counter which);
+
+enum mhcs_reference_kind { MHCS_REFERENCE_KERNEL, MHCS_REFERENCE_CUBLAS, MHCS_REFERENCE_HOST };
+
+#define MHCS_SHAPES_MAX 16
+struct mhcs_shape {
+    uint32_t coefficients, k;
+};
+
+/* The environment, parsed once (interpose/env.c) and constant from then on. doc/design.md lists the
+ * variables. */
+struct mhcs_settings {
+    bool enabled;  /* MHCSHADOW */
+    double sample; /* MHCSHADOW_SAMPLE: probability 0..1 */
+    uint32_t rows; /* MHCSHADOW_ROWS: 1..MHCS_ROWS_MAX */
+    char dir[PATH_MAX];
+    char model[PATH_MAX];
+    struct mhcs_shape shapes[MHCS_SHAPES_MAX];
+    uint32_t shape_count;
+    enum mhcs_reference_kind reference;
+    bool graphs, callsites, cupti, sync;
+    uint32_t mem_mb, headroom_mb, max_mb;
+    double budget; /* share of wall time the hook may take, 0..1; 0: no limit */
+    char metrics[PATH_MAX];
+    char label[256];
+};
+
+/* Set once by interpose/ before the first mhcs_shadow_before(); the pointer stays valid. */
+void mhcs_shadow_configure(const struct mhcs_settings *settings);
+
+#endif

@@ -105,7 +105,8 @@ struct mhcs_row_metrics {
     float pre_err, post_err, comb_err; /* relative 2-norm after the maps */
     float comb_max_abs, comb_tv;       /* comb_tv: largest total variation of a row of comb */
     float bound;                       /* 2 max p(1-p) * norm2(dz), p of the reference comb */
-    float y_rel, y_cos;
+    float y_rel;
+    float y_cosdist; /* 1 - cosine of y: a float near 1 could not tell 1e-9 from 0 */
 };
 
 enum mhcs_nonfinite {

@@ -28,4 +28,13 @@ const char *mhcs_path_format(const struct mhcs_gemm *gemm, char text[MHCS_PATH_B
 
 const char *mhcs_dtype_name(uint32_t dtype);
 
+/* A path taken apart again. */
+struct mhcs_precision {
+    uint32_t fn, x, out; /* enum mhcs_dtype */
+    enum mhcs_compute compute;
+    bool reduced;
+};
+/* False: not of the grammar above. "other" is, as a compute type alone. */
+bool mhcs_path_parse(const char *text, struct mhcs_precision *ret_precision);
+
 #endif

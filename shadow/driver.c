@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills the driver table from the libcuda.so.1 that is already there. */
+#include "shadow/driver.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "shadow/log.h"
+
+enum need { MAY, MUST };
+
+struct entry {
+    enum need need;
+    const char *symbol, *name;
+    int version;
+    size_t offset;
+};
+
+static const struct entry entries[] = {
+#define STRING(text) #text
+#define ENTRY(need, symbol, name, version)                                                         \
+    {need, STRING(symbol), name, version, offsetof(struct mhcs_driver, symbol)},
+    MHCS_DRIVER_ENTRIES(ENTRY)
+#undef ENTRY
+#undef STRING
+};
+
+enum state { UNFILLED, FILLING, FILLED, UNUSABLE };
+
+/* Written by the one thread that moves `state` from UNFILLED to FILLING; read by all after an
+ * acquire load sees FILLED. */
+static struct mhcs_driver table;
+static atomic_int state;
+
+/* The versioned symbol by dlsym, since cuGetProcAddress of drivers before 12.0 has another
+ * signature. Streams are always passed explicitly, so the legacy variants are right for all. */
+static void *find(void *libcuda, __typeof__(&cuGetProcAddress_v2) get_proc_address,
+                  const struct entry *entry)
+{
+    CUdriverProcAddressQueryResult status;
+    void *function = NULL;
+
+    if (get_proc_address &&
+        get_proc_address(entry->name, &function, entry->version, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+                         &status) == CUDA_SUCCESS &&
+        function) {
+        return function;
+    }
+    return dlsym(libcuda, entry->symbol);
+}
+
+static bool fill(void)
+{
+    __typeof__(&cuGetProcAddress_v2) get_proc_address;
+    void *const libcuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+
+    if (!libcuda) {
+        mhcs_log(MHCS_LOG_ERROR, "libcuda.so.1 is not loaded in this process, though cuBLAS was "
+                                 "called; nothing is sampled");
+        return false;
+    }
+    get_proc_address = (__typeof__(get_proc_address))dlsym(libcuda, "cuGetProcAddress_v2");
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        void *const function = find(libcuda, get_proc_address, &entries[i]);
+
+        if (!function && entries[i].need == MUST) {
+            mhcs_log(MHCS_LOG_ERROR,
+                     "the CUDA driver has no %s; nothing is sampled (update the driver)",
+                     entries[i].symbol);
+            return false;
+        }
+        memcpy((char *)&table + entries[i].offset, &function, sizeof(function));
+    }
+    return true;
+}
+
+const struct mhcs_driver *mhcs_driver(void)
+{
+    int expected = UNFILLED;
+    const int now = atomic_load_explicit(&state, memory_order_acquire);
+
+    if (now == FILLED) {
+        return &table;
+    }
+    if (now != UNFILLED || !atomic_compare_exchange_strong(&state, &expected, FILLING)) {
+        return NULL;
+    }
+    if (!fill()) {
+        atomic_store_explicit(&state, UNUSABLE, memory_order_release);
+        return NULL;
+    }
+    atomic_store_explicit(&state, FILLED, memory_order_release);
+    return &table;
+}
+
+const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result)
+{
+    const char *name = NULL;
+
+    if (driver->cuGetErrorName) {
+        driver->cuGetErrorName(result, &name);
+    }
+    return name ? name : "CUDA error";
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA driver as a table of pointers. Nothing of CUDA is linked: the library is preloaded into
+ * processes that have none, and must use the one driver that the application uses.
+ */
+#ifndef MHCS_DRIVER_H
+#define MHCS_DRIVER_H
+
+#include <cuda.h>
+
+/* X(need, symbol, base name, CUDA version of that ABI). MUST: without it nothing works; MAY: the
+ * pointer is NULL on a driver that lacks it. */
+#define MHCS_DRIVER_ENTRIES(X)                                                                     \
+    X(MUST, cuDriverGetVersion, "cuDriverGetVersion", 2020)                                        \
+    X(MAY, cuGetErrorName, "cuGetErrorName", 6000)                                                 \
+    X(MUST, cuDeviceGetAttribute, "cuDeviceGetAttribute", 2000)                                    \
+    X(MUST, cuDeviceGetName, "cuDeviceGetName", 2000)                                              \
+    X(MAY, cuDeviceGetUuid_v2, "cuDeviceGetUuid", 11040)                                           \
+    X(MUST, cuCtxGetCurrent, "cuCtxGetCurrent", 4000)                                              \
+    X(MUST, cuCtxSetCurrent, "cuCtxSetCurrent", 4000)                                              \
+    X(MUST, cuCtxGetDevice, "cuCtxGetDevice", 2000)                                                \
+    X(MAY, cuCtxGetId, "cuCtxGetId", 12000)                                                        \
+    X(MUST, cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", 5050)                      \
+    X(MUST, cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010)         \
+    X(MUST, cuStreamIsCapturing, "cuStreamIsCapturing", 10000)                                     \
+    X(MUST, cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 5050)                        \
+    X(MUST, cuStreamDestroy_v2, "cuStreamDestroy", 4000)                                           \
+    X(MUST, cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                                          \
+    X(MUST, cuEventCreate, "cuEventCreate", 2000)                                                  \
+    X(MUST, cuEventDestroy_v2, "cuEventDestroy", 4000)                                             \
+    X(MUST, cuEventRecord, "cuEventRecord", 2000)                                                  \
+    X(MUST, cuEventQuery, "cuEventQuery", 2000)                                                    \
+    X(MUST, cuMemGetInfo_v2, "cuMemGetInfo", 3020)                                                 \
+    X(MUST, cuMemAlloc_v2, "cuMemAlloc", 3020)                                                     \
+    X(MUST, cuMemFree_v2, "cuMemFree", 3020)                                                       \
+    X(MUST, cuMemHostAlloc, "cuMemHostAlloc", 2020)                                                \
+    X(MUST, cuMemFreeHost, "cuMemFreeHost", 2000)                                                  \
+    X(MUST, cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)                       \
+    X(MUST, cuMemsetD8Async, "cuMemsetD8Async", 3020)                                              \
+    X(MUST, cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync", 3020)                                       \
+    X(MUST, cuMemcpy2DAsync_v2, "cuMemcpy2DAsync", 3020)                                           \
+    X(MAY, cuPointerGetAttributes, "cuPointerGetAttributes", 7000)                                 \
+    X(MUST, cuModuleLoadData, "cuModuleLoadData", 2000)                                            \
+    X(MUST, cuModuleGetFunction, "cuModuleGetFunction", 2000)                                      \
+    X(MUST, cuModuleUnload, "cuModuleUnload", 2000)                                                \
+    X(MUST, cuLaunchKernel, "cuLaunchKernel", 4000)
+
+struct mhcs_driver {
+#define MHCS_DRIVER_FIELD(need, symbol, name, version) __typeof__(&symbol) symbol;
+    MHCS_DRIVER_ENTRIES(MHCS_DRIVER_FIELD)
+#undef MHCS_DRIVER_FIELD
+};
+
+/* The table, filled at the first call from the libcuda.so.1 that the process has loaded. NULL: not
+ * loaded, or an entry is missing (logged once), or another thread is filling it just now. */
+const struct mhcs_driver *mhcs_driver(void);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY", or "CUDA error" where the driver has no name for it. */
+const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result);
+
+#endif

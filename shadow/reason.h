@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a due call was not recorded. Application threads only count; the drain thread names each
+ * reason once in the log and in the trace.
+ */
+#ifndef MHCS_REASON_H
+#define MHCS_REASON_H
+
+#include <stdint.h>
+
+#include "shadow/log.h"
+#include "shadow/shadow.h"
+
+/* X(NAME, counter it falls under, key in the trace, log level, text of the log). */
+#define MHCS_REASONS(X)                                                                            \
+    X(NO_SLOT, MHCS_DROPPED, "no_slot", MHCS_LOG_INFO,                                             \
+      "samples are dropped: no slot was free (raise MHCSHADOW_MEM_MB or lower MHCSHADOW_SAMPLE)")  \
+    X(BUDGET, MHCS_DROPPED, "budget", MHCS_LOG_INFO,                                               \
+      "samples are dropped: over MHCSHADOW_BUDGET (raise it or lower MHCSHADOW_SAMPLE)")           \
+    X(ARMING, MHCS_DROPPED, "arming", MHCS_LOG_DEBUG,                                              \
+      "samples are dropped while another thread sets up")                                          \
+    X(STOPPED, MHCS_DROPPED, "stopped", MHCS_LOG_DEBUG, "the process is exiting")                  \
+    X(CAPTURED, MHCS_CAPTURED, "captured", MHCS_LOG_WARN,                                          \
+      "calls are captured into a CUDA graph and not checked: replays do not call cuBLAS (start "   \
+      "the server without CUDA graphs to check its decode steps)")                                 \
+    X(NO_DRIVER, MHCS_FAILED, "no_driver", MHCS_LOG_ERROR, "the CUDA driver can't be used")        \
+    X(NO_CONTEXT, MHCS_FAILED, "no_context", MHCS_LOG_WARN,                                        \
+      "calls are not sampled: no CUDA context is current on their thread")                         \
+    X(TOO_MANY_CONTEXTS, MHCS_FAILED, "too_many_contexts", MHCS_LOG_WARN,                          \
+      "calls are not sampled: the process made more CUDA contexts than are followed")              \
+    X(DISARMED, MHCS_FAILED, "disarmed", MHCS_LOG_DEBUG,                                           \
+      "calls are not sampled in a context whose engine is disarmed")                               \
+    X(TOO_LARGE, MHCS_FAILED, "too_large", MHCS_LOG_WARN,                                          \
+      "a mixing GEMM does not fit a slot and is not sampled: name its shape in MHCSHADOW_SHAPES")  \
+    X(OPERAND, MHCS_FAILED, "operand", MHCS_LOG_WARN,                                              \
+      "a GEMM is not sampled: an operand's rows lie outside of its CUDA allocation")               \
+    X(STREAM, MHCS_FAILED, "stream", MHCS_LOG_WARN,                                                \
+      "a GEMM is not sampled: the driver can't tell the state of its stream")                      \
+    X(SCALARS, MHCS_FAILED, "scalars", MHCS_LOG_WARN,                                              \
+      "a GEMM is not sampled: alpha or beta is missing, or of a type other than f32, f16, bf16")   \
+    X(GEMM, MHCS_FAILED, "gemm", MHCS_LOG_INFO,                                                    \
+      "a GEMM that was due returned an error to the application; it is not sampled")               \
+    X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \
+    X(LOST, MHCS_FAILED, "lost", MHCS_LOG_WARN,                                                    \
+      "samples in flight were lost: their context failed or ended")                                \
+    X(NO_TRACE, MHCS_FAILED, "no_trace", MHCS_LOG_DEBUG, "sampling is off: no trace is written")
+
+enum mhcs_reason {
+#define MHCS_REASON_ENUM(name, counter, key, level, text) MHCS_REASON_##name,
+    MHCS_REASONS(MHCS_REASON_ENUM)
+#undef MHCS_REASON_ENUM
+        MHCS_REASONS_COUNT
+};
+
+struct mhcs_reason_info {
+    enum mhcs_counter counter;
+    const char *key;
+    enum mhcs_log_level level;
+    const char *text;
+};
+extern const struct mhcs_reason_info mhcs_reason_info[MHCS_REASONS_COUNT];
+
+/* Any thread: counts the reason and its counter. Lock-free. */
+void mhcs_turn_away(enum mhcs_reason reason);
+
+/* Drain thread: a call counted as sampled is not recorded after all. */
+void mhcs_sample_lost(enum mhcs_reason reason);
+
+uint64_t mhcs_reason_value(enum mhcs_reason reason);
+
+/* In a forked child: what the parent counted is the parent's. */
+void mhcs_counters_reset(void);
+
+#endif

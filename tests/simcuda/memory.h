@@ -32,8 +32,10 @@ struct sim_op {
 /* Where inside the op an access comes from. Copies use all zeros and block = thread = 0. */
 struct sim_where {
     uint32_t block;   /* linear block index */
-    uint16_t thread;  /* linear thread of lane 0; lane i is thread + i */
-    uint16_t epoch;   /* barriers passed by the block so far */
+    uint32_t epoch;   /* of lane 0's warp: drawn from one counter of the block at every block
+                         barrier (for all warps) and bar.warp.sync (for its warp) */
+    uint32_t barrier; /* epoch of the latest block barrier: all before it is ordered */
+    uint16_t thread;  /* linear thread of lane 0; lane i is thread + i, in the same warp */
     const char *file; /* source position, or NULL */
     uint32_t line;
 };
@@ -63,16 +65,18 @@ bool sim_memory_find(const struct sim_memory *m, uint64_t address, uint64_t *ret
                      uint64_t *ret_bytes, enum sim_memory_space *ret_space);
 void sim_memory_info(const struct sim_memory *m, uint64_t *ret_free, uint64_t *ret_total);
 
-/* Checks `lanes` accesses of `size` bytes each, lane i at address + i*size by thread where->thread
- * + i, and returns the simulator's own pointer to the first byte; NULL with *fault set. A race or
- * an uninitialised read also sets *fault. SIM_WRITE marks the bytes initialised. For copies: lanes
- * = 1, size = length. */
+/* Checks `lanes` accesses of `size` > 0 bytes each, lane i at address + i*size by thread
+ * where->thread + i, and returns the simulator's own pointer to the first byte; NULL with *fault
+ * set if those bytes can't be had. A race or an uninitialised read returns the pointer and sets
+ * *fault (an earlier fault stays). SIM_WRITE marks the bytes initialised; pinned memory always
+ * counts as initialised, because the host writes it unseen. For copies: lanes = 1, size = length.
+ * Kernel accesses are aligned to their size; where->file tells them from copies. */
 void *sim_memory_access(struct sim_memory *m, const struct sim_op *op,
                         const struct sim_where *where, uint64_t address, uint64_t size,
                         uint32_t lanes, enum sim_access access, struct sim_fault *fault);
 
-/* The host reads or writes pinned memory directly, unseen. Called when the host has synchronised
- * with everything: forgets the access history of a range (a host write counts as initialising). */
+/* Forgets the access history of a range and counts it as initialised: for when the host has
+ * synchronised with everything and takes the range over. */
 void sim_memory_host_owns(struct sim_memory *m, uint64_t address, uint64_t bytes);
 
 #endif

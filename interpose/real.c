@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the real function, and remembering it per call site.
+ *
+ * Order: the caller's own scope, the next definition in the global scope, any libcublas that is
+ * loaded. The first serves plugins loaded RTLD_LOCAL, for whom RTLD_NEXT knows no cuBLAS or another
+ * one's; the second linked programs, and whoever is preloaded behind us; the third callers whose
+ * scope holds no cuBLAS (ctypes, code made at run time). Nothing is ever loaded afresh: a second
+ * copy of cuBLAS would not know the application's handles.
+ *
+ * A remembered call site must not outlive its code: after a dlclose another plugin may sit at the
+ * same address, with the same return address and another cuBLAS. Comparing dlpi_subs would find
+ * that out, but takes the linker's lock on every call. So the caller and its cuBLAS are pinned
+ * (dlopen without dlclose) before they are remembered, and an entry is true for ever. The price is
+ * that a plugin which has called cuBLAS stays mapped after its dlclose.
+ */
+#include "interpose/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shadow/log.h"
+
+#define PROBES 16
+
+struct mhcs_call_site mhcs_call_sites[MHCS_HOOK_COUNT][MHCS_CALL_SITES];
+
+static const char *const names[MHCS_HOOK_COUNT] = {
+#define HOOK(name, family, index) [MHCS_HOOK_##name] = #name,
+    MHCS_HOOKS(HOOK)
+#undef HOOK
+};
+
+/* Set by the first thread that finds no cuBLAS at all. */
+static atomic_bool missing_said;
+
+/* Stand-ins of the right type, so that no caller needs to check for NULL. */
+#define HOOK(name, family, index)                                                                  \
+    static cublasStatus_t missing_##name(MHCS_PARAMS_##family(index))                              \
+    {                                                                                              \
+        return CUBLAS_STATUS_NOT_INITIALIZED;                                                      \
+    }
+MHCS_HOOKS(HOOK)
+#undef HOOK
+
+static struct mhcs_target missing(enum mhcs_hook hook)
+{
+    static void *const stubs[MHCS_HOOK_COUNT] = {
+#define HOOK(name, family, index) [MHCS_HOOK_##name] = (void *)missing_##name,
+        MHCS_HOOKS(HOOK)
+#undef HOOK
+    };
+
+    if (!atomic_exchange_explicit(&missing_said, true, memory_order_relaxed)) {
+        mhcs_log(MHCS_LOG_ERROR,
+                 "%s was called, but no loaded library has it; returning "
+                 "CUBLAS_STATUS_NOT_INITIALIZED (load libcublas before the first GEMM)",
+                 names[hook]);
+    }
+    return (struct mhcs_target){.function = stubs[hook]};
+}
+
+static bool is_ours(const void *function)
+{
+    Dl_info info, own;
+
+    return dladdr(function, &info) && dladdr((const void *)mhcs_real_find, &own) &&
+           info.dli_fbase == own.dli_fbase;
+}
+
+static void *real_or_null(void *scope, const char *name)
+{
+    void *const function = dlsym(scope, name);
+
+    return function && !is_ours(function) ? function : NULL;
+}
+
+/* Pins the object that holds `caller`. *scope: its handle, or NULL for the main program, whose
+ * scope is the global one and starts with us. False: code in no object (made at run time), or in
+ * another link namespace. */
+static bool pin_caller(const void *caller, void **scope)
+{
+    const struct link_map *map;
+    Dl_info info;
+
+    *scope = NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP)) {
+        return false;
+    }
+    if (!map->l_name[0]) {
+        return true;
+    }
+    *scope = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    return *scope != NULL;
+}
+
+struct nth_cublas {
+    size_t skip;
+    bool found;
+    char path[PATH_MAX];
+};
+
+static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    static const char stem[] = "libcublas.so";
+    struct nth_cublas *const want = arg;
+    const char *const slash = strrchr(info->dlpi_name, '/');
+    const char *const file = slash ? slash + 1 : info->dlpi_name;
+    int n;
+
+    if (strncmp(file, stem, sizeof(stem) - 1) != 0 || want->skip-- != 0) {
+        return 0;
+    }
+    n = snprintf(want->path, sizeof(want->path), "%s", info->dlpi_name);
+    want->found = n > 0 && (size_t)n < sizeof(want->path);
+    return 1;
+}
+
+/* Paths are copied out and opened afterwards: the walk holds a lock that dlopen takes second. */
+static void *search_loaded(const char *name)
+{
+    for (size_t i = 0;; i++) {
+        struct nth_cublas want = {.skip = i};
+        void *handle, *function;
+
+        dl_iterate_phdr(visit_object, &want);
+        if (!want.found) {
+            return NULL;
+        }
+        handle = dlopen(want.path, RTLD_LAZY | RTLD_NOLOAD);
+        function = handle ? real_or_null(handle, name) : NULL;
+        if (function) {
+            return function; /* the handle stays open: the library is pinned */
+        }
+        if (handle) {
+            dlclose(handle);
+        }
+    }
+}
+
+static const struct mhcs_call_site *lookup(enum mhcs_hook hook, const void *caller)
+{
+    const size_t home = mhcs_call_site_home(caller);
+
+    for (size_t i = 0; i < PROBES; i++) {
+        const struct mhcs_call_site *const site =
+            &mhcs_call_sites[hook][(home + i) % MHCS_CALL_SITES];
+
+        if (atomic_load_explicit(&site->caller, memory_order_acquire) == caller) {
+            return site;
+        }
+    }
+    return NULL;
+}
+
+/* Two threads may remember the same call site in two slots, with the same target. No free slot: it
+ * is not remembered, and each of its calls is looked up again. */
+static void remember(enum mhcs_hook hook, const void *caller, struct mhcs_target target)
+{
+    static const char claim;
+    const size_t home = mhcs_call_site_home(caller);
+
+    for (size_t i = 0; i < PROBES; i++) {
+        struct mhcs_call_site *const site = &mhcs_call_sites[hook][(home + i) % MHCS_CALL_SITES];
+        const void *empty = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&site->caller, &empty, &claim,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            site->target = target;
+            atomic_store_explicit(&site->caller, caller, memory_order_release);
+            return;
+        }
+    }
+}
+
+static struct mhcs_target resolve(enum mhcs_hook hook, const void *caller)
+{
+    struct mhcs_target target = {0};
+    void *scope;
+    const bool pinned = pin_caller(caller, &scope);
+
+    if (scope) {
+        target.function = real_or_null(scope, names[hook]);
+    }
+    if (!target.function) {
+        target.function = real_or_null(RTLD_NEXT, names[hook]);
+    }
+    if (!target.function) {
+        target.function = search_loaded(names[hook]);
+    }
+    if (!target.function) {
+        return missing(hook);
+    }
+    target.library = mhcs_library_of(target.function);
+    if (pinned && target.library) {
+        remember(hook, caller, target);
+    }
+    return target;
+}
+
+struct mhcs_target mhcs_real_find(enum mhcs_hook hook, const void *caller)
+{
+    const struct mhcs_call_site *const site = lookup(hook, caller);
+    const int saved_errno = errno;
+    struct mhcs_target target;
+
+    if (site) {
+        return site->target;
+    }
+    target = resolve(hook, caller);
+    errno = saved_errno;
+    return target;
+}

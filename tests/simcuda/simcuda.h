@@ -16,17 +16,21 @@
 extern "C" {
 #endif
 
+#define SIMCUDA_EXPORT __attribute__((visibility("default")))
+
 /* Runs when the stream reaches it, under the engine's lock; must not call CUDA. Accesses go through
  * sim_memory_access(). Returns 0, or -1 with *fault set. `arg` is freed with free() afterwards. */
 typedef int simcuda_body(void *arg, struct sim_memory *memory, const struct sim_op *op,
                          struct sim_fault *fault);
 
 /* Enqueues `body` on the stream of the current context, as a kernel launch would. `what` must stay
- * valid. */
-CUresult simcuda_enqueue(CUstream stream, const char *what, simcuda_body *body, void *arg);
+ * valid for the life of the process: reports name operations long done. Takes over `arg` also when
+ * it fails. */
+SIMCUDA_EXPORT CUresult simcuda_enqueue(CUstream stream, const char *what, simcuda_body *body,
+                                        void *arg);
 
 /* Number of faults reported so far in this process (races included), for tests. */
-unsigned simcuda_fault_count(void);
+SIMCUDA_EXPORT unsigned simcuda_fault_count(void);
 
 #if defined(__cplusplus)
 }

@@ -110,8 +110,15 @@ enum mhcs_trace_event {
     MHCS_TRACE_EOF,    /* end of file on a frame edge (whether or not closed cleanly) */
     MHCS_TRACE_DAMAGED /* stop: damage describes why; everything returned before is good */
 };
+enum mhcs_damage_kind {
+    MHCS_DAMAGE_TORN = 1,   /* the file ends inside a frame and nothing follows: it is still being
+                               written, or the process was killed; all whole batches were read */
+    MHCS_DAMAGE_CORRUPT,    /* bytes are not what was written */
+    MHCS_DAMAGE_UNSUPPORTED /* sound so far, but it needs a newer reader */
+};
 struct mhcs_trace_damage {
-    uint64_t offset;       /* of the frame that failed */
+    enum mhcs_damage_kind kind;
+    uint64_t offset;       /* of the frame that failed, or of its mark */
     uint64_t dropped;      /* bytes not read: to the end, or to the next good mark */
     uint32_t lost_batches; /* from the gap in seq, salvage only */
     char what[160];        /* which check failed, one sentence */
@@ -126,8 +133,9 @@ struct mhcs_trace_item {
 };
 
 struct mhcs_trace_reader;
-/* `salvage`: after damage look for the next good mark instead of stopping. -EINVAL: not a trace
- * (ret_why says). */
+/* `salvage`: after damage look for the next good mark instead of stopping. -EINVAL: not a trace;
+ * `why` says in words for every error. A pipe will do. mhcs_trace_open_fd() leaves `fd` to the
+ * caller, who closes it after mhcs_trace_reader_free(). */
 int mhcs_trace_open(struct mhcs_trace_reader **ret_reader, const char *file, bool salvage,
                     char why[160]);
 int mhcs_trace_open_fd(struct mhcs_trace_reader **ret_reader, int fd, bool salvage, char why[160]);

@@ -15,6 +15,12 @@
 
 #include <stdint.h>
 
+#ifdef __CUDACC__
+#define MHCS_HD __host__ __device__
+#else
+#define MHCS_HD
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,7 +32,7 @@ extern "C" {
 
 enum mhcs_dtype { MHCS_F32 = 0, MHCS_BF16 = 1, MHCS_F16 = 2 };
 
-static inline uint32_t mhcs_dtype_size(uint32_t dtype)
+static inline MHCS_HD uint32_t mhcs_dtype_size(uint32_t dtype)
 {
     return dtype == MHCS_F32 ? 4 : 2;
 }
@@ -163,12 +169,6 @@ struct mhcs_fingerprint_row {
     float absmax, square_sum; /* over the finite elements, fixed order */
     uint32_t nonfinite, pad;
 };
-
-#ifdef __CUDACC__
-#define MHCS_HD __host__ __device__
-#else
-#define MHCS_HD
-#endif
 
 /* splitmix64's output function. */
 static inline MHCS_HD uint64_t mhcs_mix64(uint64_t z)

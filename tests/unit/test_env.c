@@ -194,21 +194,19 @@ static void texts_are_taken_up_to_their_room(void **state)
     assert_string_equal(settings.dir, ".");
 }
 
+#define SIXTEEN_SHAPES                                                                             \
+    "24x4,24x8,24x12,24x16,24x20,24x24,24x28,24x32,24x36,24x40,24x44,24x48,24x52,24x56,24x60,"     \
+    "24x64"
+
 static void shapes_are_auto_or_a_list(void **state)
 {
     static const struct mhcs_shape two[] = {{24, 256}, {4, 12288}};
     static const char *const bad[] = {
-        "MHCSHADOW_SHAPES=24",
-        "MHCSHADOW_SHAPES=24x",
-        "MHCSHADOW_SHAPES=x16384",
-        "MHCSHADOW_SHAPES=8x16384",
-        "MHCSHADOW_SHAPES=24x16383",
-        "MHCSHADOW_SHAPES=24x16384,",
-        "MHCSHADOW_SHAPES=,24x16384",
-        "MHCSHADOW_SHAPES=24x0",
-        "MHCSHADOW_SHAPES=24x99999999",
-        "MHCSHADOW_SHAPES=24x4,24x8,24x12,24x16,24x20,24x24,24x28,24x32,24x36,24x40,24x44,24x48,"
-        "24x52,24x56,24x60,24x64,24x68"};
+        "MHCSHADOW_SHAPES=24",          "MHCSHADOW_SHAPES=24x",
+        "MHCSHADOW_SHAPES=x16384",      "MHCSHADOW_SHAPES=8x16384",
+        "MHCSHADOW_SHAPES=24x16383",    "MHCSHADOW_SHAPES=24x16384,",
+        "MHCSHADOW_SHAPES=,24x16384",   "MHCSHADOW_SHAPES=24x0",
+        "MHCSHADOW_SHAPES=24x99999999", "MHCSHADOW_SHAPES=" SIXTEEN_SHAPES ",24x68"};
 
     READ("MHCSHADOW_SHAPES=24x256,4x12288");
     assert_silent();
@@ -217,8 +215,7 @@ static void shapes_are_auto_or_a_list(void **state)
     READ("MHCSHADOW_SHAPES=auto");
     assert_silent();
     assert_int_equal(settings.shape_count, 6);
-    READ("MHCSHADOW_SHAPES=24x4,24x8,24x12,24x16,24x20,24x24,24x28,24x32,24x36,24x40,24x44,24x48,"
-         "24x52,24x56,24x60,24x64");
+    READ("MHCSHADOW_SHAPES=" SIXTEEN_SHAPES);
     assert_silent();
     assert_int_equal(settings.shape_count, MHCS_SHAPES_MAX);
     assert_int_equal(settings.shapes[MHCS_SHAPES_MAX - 1].k, 64);

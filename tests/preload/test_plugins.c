@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that knows no cuBLAS and opens plugins that do, under the preloaded hooks. Each case
+ * runs in a process of its own, since what is loaded stays loaded.
+ *
+ *     test_plugins CASE FOLDER-OF-PLUGINS
+ */
+#include "words.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *folder;
+
+static void *open_plugin(int major, int flags)
+{
+    char path[4096];
+    void *handle;
+
+    snprintf(path, sizeof(path), "%s/libplugin%d.so", folder, major);
+    handle = dlopen(path, flags);
+    if (!handle) {
+        fail_msg("%s", dlerror());
+    }
+    return handle;
+}
+
+static fake_caller *caller_of(void *plugin)
+{
+    fake_caller *const call = (fake_caller *)dlsym(plugin, "caller_call");
+
+    assert_non_null(call);
+    return call;
+}
+
+/* Both halves: an ordinary call reaches its library, a mixing one is seen besides. */
+static void check_calls(fake_caller *call, int major)
+{
+    for (int hook = 0; hook < MHCS_HOOK_COUNT; hook++) {
+        for (int mixing = 0; mixing < 2; mixing++) {
+            struct fake_shadow shadow = {0};
+            struct fake_handle handle = {.stream = (cudaStream_t)&shadow,
+                                         .answer = CUBLAS_STATUS_ARCH_MISMATCH};
+            uint64_t words[FAKE_WORDS];
+
+            words_of((enum mhcs_hook)hook, words, &handle, mixing ? MIXING : ORDINARY);
+            assert_int_equal(call((enum mhcs_hook)hook, words), CUBLAS_STATUS_ARCH_MISMATCH);
+            assert_arrived(&handle, (enum mhcs_hook)hook, major, words);
+            assert_int_equal(shadow.before, mixing);
+            if (mixing) {
+                assert_int_equal(shadow.gemm.cublas->version, major * 10000 + 100);
+            }
+        }
+    }
+}
+
+static void a_local_plugin_reaches_its_cublas(void **state)
+{
+    check_calls(caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL)), 13);
+}
+
+static void a_global_plugin_reaches_its_cublas(void **state)
+{
+    check_calls(caller_of(open_plugin(12, RTLD_NOW | RTLD_GLOBAL)), 12);
+}
+
+static void two_majors_do_not_mix(void **state)
+{
+    fake_caller *const call13 = caller_of(open_plugin(13, RTLD_LAZY | RTLD_LOCAL));
+    fake_caller *const call12 = caller_of(open_plugin(12, RTLD_LAZY | RTLD_LOCAL));
+
+    for (int i = 0; i < 3; i++) {
+        check_calls(call13, 13);
+        check_calls(call12, 12);
+    }
+}
+
+static void a_global_major_does_not_catch_the_calls_of_another(void **state)
+{
+    fake_caller *const call13 = caller_of(open_plugin(13, RTLD_NOW | RTLD_GLOBAL));
+
+    check_calls(caller_of(open_plugin(12, RTLD_NOW | RTLD_LOCAL)), 12);
+    check_calls(call13, 13);
+}
+
+/* The plugins are twins but for the library they bring: unmapped, one would take the other's place,
+ * with the same return addresses. */
+static void a_closed_plugin_leaves_nothing_behind_for_the_next(void **state)
+{
+    for (int i = 0; i < 4; i++) {
+        const int major = i % 2 ? 12 : 13;
+        void *const plugin = open_plugin(major, RTLD_NOW | RTLD_LOCAL);
+
+        check_calls(caller_of(plugin), major);
+        assert_int_equal(dlclose(plugin), 0);
+    }
+}
+
+static cublasStatus_t call_by_name(enum mhcs_hook hook, const uint64_t *words)
+{
+    switch (hook) {
+#define HOOK(name, family, index)                                                                  \
+    case MHCS_HOOK_##name: {                                                                       \
+        mhcs_type_##name *const found = (mhcs_type_##name *)dlsym(RTLD_DEFAULT, #name);            \
+                                                                                                   \
+        assert_non_null(found);                                                                    \
+        return FAKE_CALL_##family(found, index, words);                                            \
+    }
+        MHCS_HOOKS(HOOK)
+#undef HOOK
+    case MHCS_HOOK_COUNT:
+        break;
+    }
+    return CUBLAS_STATUS_INTERNAL_ERROR;
+}
+
+/* stderr of what `run` does, as a string. */
+static void capture_stderr(void (*run)(void), char *text, size_t size)
+{
+    FILE *const file = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+    size_t length;
+
+    assert_non_null(file);
+    assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+    run();
+    assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    length = fread(text, 1, size - 1, file);
+    text[length] = '\0';
+    fclose(file);
+}
+
+static void call_without_cublas(void)
+{
+    for (int i = 0; i < 3 * MHCS_HOOK_COUNT; i++) {
+        struct fake_handle handle = {0};
+        uint64_t words[FAKE_WORDS];
+
+        words_of((enum mhcs_hook)(i % MHCS_HOOK_COUNT), words, &handle, i % 2 ? MIXING : ORDINARY);
+        errno = EDOM;
+        assert_int_equal(call_by_name((enum mhcs_hook)(i % MHCS_HOOK_COUNT), words),
+                         CUBLAS_STATUS_NOT_INITIALIZED);
+        assert_int_equal(errno, EDOM);
+    }
+}
+
+static void without_any_cublas_calls_fail_politely_until_one_is_loaded(void **state)
+{
+    char text[4096];
+    const char *line;
+
+    capture_stderr(call_without_cublas, text, sizeof(text));
+    line = strstr(text, "no loaded library has it");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "no loaded library has it"));
+
+    /* Loaded RTLD_LOCAL: neither this program's scope nor RTLD_NEXT knows it. */
+    open_plugin(12, RTLD_NOW | RTLD_LOCAL);
+    check_calls(call_by_name, 12);
+}
+
+static void an_inert_library_passes_everything_on(void **state)
+{
+    fake_caller *const call = caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL));
+    struct fake_shadow shadow = {0};
+    struct fake_handle handle = {.stream = (cudaStream_t)&shadow};
+    uint64_t words[FAKE_WORDS];
+
+    assert_int_equal(setenv("MHCSHADOW", "0", 1), 0);
+    words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
+    call(MHCS_HOOK_cublasGemmEx, words);
+    assert_arrived(&handle, MHCS_HOOK_cublasGemmEx, 13, words);
+    assert_int_equal(shadow.before, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_local_plugin_reaches_its_cublas),
+        cmocka_unit_test(a_global_plugin_reaches_its_cublas),
+        cmocka_unit_test(two_majors_do_not_mix),
+        cmocka_unit_test(a_global_major_does_not_catch_the_calls_of_another),
+        cmocka_unit_test(a_closed_plugin_leaves_nothing_behind_for_the_next),
+        cmocka_unit_test(without_any_cublas_calls_fail_politely_until_one_is_loaded),
+        cmocka_unit_test(an_inert_library_passes_everything_on),
+    };
+
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s CASE FOLDER\n", argv[0]);
+        return 2;
+    }
+    setenv("MHCSHADOW_SAMPLE", "all", 1);
+    folder = argv[2];
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        if (strcmp(tests[i].name, argv[1]) == 0) {
+            const struct CMUnitTest one[] = {tests[i]};
+
+            return cmocka_run_group_tests(one, NULL, NULL);
+        }
+    }
+    fprintf(stderr, "no case %s\n", argv[1]);
+    return 2;
+}

@@ -3,6 +3,7 @@
 #include "shadow/driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,23 +78,16 @@ static bool fill(void)
     return true;
 }
 
-const struct mhcs_driver *mhcs_driver(void)
+int mhcs_driver(const struct mhcs_driver **ret_driver)
 {
-    int expected = UNFILLED;
-    const int now = atomic_load_explicit(&state, memory_order_acquire);
+    int now = atomic_load_explicit(&state, memory_order_acquire);
 
-    if (now == FILLED) {
-        return &table;
+    if (now == UNFILLED && atomic_compare_exchange_strong(&state, &now, FILLING)) {
+        now = fill() ? FILLED : UNUSABLE;
+        atomic_store_explicit(&state, now, memory_order_release);
     }
-    if (now != UNFILLED || !atomic_compare_exchange_strong(&state, &expected, FILLING)) {
-        return NULL;
-    }
-    if (!fill()) {
-        atomic_store_explicit(&state, UNUSABLE, memory_order_release);
-        return NULL;
-    }
-    atomic_store_explicit(&state, FILLED, memory_order_release);
-    return &table;
+    *ret_driver = now == FILLED ? &table : NULL;
+    return now == FILLED ? 0 : now == UNUSABLE ? -ENODEV : -EAGAIN;
 }
 
 const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result)

@@ -50,9 +50,10 @@ struct mhcs_driver {
 #undef MHCS_DRIVER_FIELD
 };
 
-/* The table, filled at the first call from the libcuda.so.1 that the process has loaded. NULL: not
- * loaded, or an entry is missing (logged once), or another thread is filling it just now. */
-const struct mhcs_driver *mhcs_driver(void);
+/* The table, filled at the first call from the libcuda.so.1 that the process has loaded. 0;
+ * -EAGAIN: another thread is filling it just now; -ENODEV: not loaded, or an entry is missing
+ * (logged once). */
+int mhcs_driver(const struct mhcs_driver **ret_driver);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", or "CUDA error" where the driver has no name for it. */
 const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result);

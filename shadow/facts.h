@@ -29,6 +29,10 @@
 /* The first frame. `driver` may be NULL, `device` negative. */
 void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device);
 
+/* Copies what the environment says about arithmetic. On the application's thread that starts the
+ * drain thread, not later: another thread's setenv() would pull it away under a reader. */
+void mhcs_facts_note_environment(void);
+
 /* "gpu": {..} */
 void mhcs_facts_gpu(struct mhcs_json *json, const struct mhcs_driver *driver, int device);
 

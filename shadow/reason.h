@@ -29,14 +29,14 @@
       "calls are not sampled: the process made more CUDA contexts than are followed")              \
     X(DISARMED, MHCS_FAILED, "disarmed", MHCS_LOG_DEBUG,                                           \
       "calls are not sampled in a context whose engine is disarmed")                               \
-    X(TOO_LARGE, MHCS_FAILED, "too_large", MHCS_LOG_WARN,                                          \
+    X(SHAPE, MHCS_FAILED, "shape", MHCS_LOG_WARN,                                                  \
       "a mixing GEMM does not fit a slot and is not sampled: name its shape in MHCSHADOW_SHAPES")  \
     X(OPERAND, MHCS_FAILED, "operand", MHCS_LOG_WARN,                                              \
       "a GEMM is not sampled: an operand's rows lie outside of its CUDA allocation")               \
     X(STREAM, MHCS_FAILED, "stream", MHCS_LOG_WARN,                                                \
       "a GEMM is not sampled: the driver can't tell the state of its stream")                      \
-    X(SCALARS, MHCS_FAILED, "scalars", MHCS_LOG_WARN,                                              \
-      "a GEMM is not sampled: alpha or beta is missing, or of a type other than f32, f16, bf16")   \
+    X(TYPES, MHCS_FAILED, "types", MHCS_LOG_WARN,                                                  \
+      "a GEMM is not sampled: a scalar is missing, or something is not of type f32, bf16 or f16")  \
     X(GEMM, MHCS_FAILED, "gemm", MHCS_LOG_INFO,                                                    \
       "a GEMM that was due returned an error to the application; it is not sampled")               \
     X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \

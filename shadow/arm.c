@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arms an engine: everything that allocates or may wait happens here, once, on the application
+ * thread of the first due call of a context.
+ *
+ * The steps down, each said once: no module -> copies; no memory to spare -> slots in pinned host
+ * memory. Anything else that fails leaves the engine disarmed.
+ */
+#include "shadow/engine.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/fatbin.h"
+#include "shadow/log.h"
+#include "shadow/pipeline.h"
+#include "shadow/snapshot.h"
+
+#define MB (UINT64_C(1) << 20)
+
+/* Slots in host memory hold pinned memory, of which a server has little to give. */
+#define HOST_SLOTS_MB 16
+
+/* What the rehearsal works on, at the end of the arena: one fp32 row of K = 256. */
+#define REHEARSAL_BYTES UINT64_C(65536)
+#define REHEARSAL_K     256
+
+static void __attribute__((format(printf, 3, 4)))
+step_down(struct mhcs_engine *e, enum mhcs_mode mode, const char *format, ...)
+{
+    static const char *const meaning[] = {
+        [MHCS_MODE_KERNEL] = "the reference is the library's own kernel",
+        [MHCS_MODE_HOST] = "the reference runs on the CPU, in fp64",
+        [MHCS_MODE_COPY] = "rows are copied and the reference runs on the CPU, in fp64",
+    };
+    struct mhcs_fallback *fallback = &e->fallbacks[e->fallback_count++];
+    va_list args;
+
+    e->mode = mode;
+    fallback->mode = mode;
+    va_start(args, format);
+    vsnprintf(fallback->why, sizeof(fallback->why), format, args);
+    va_end(args);
+    mhcs_log(MHCS_LOG_WARN, "device %d: %s; %s", e->device, fallback->why, meaning[mode]);
+}
+
+static bool failed(struct mhcs_engine *e, const char *what, CUresult result)
+{
+    if (result != CUDA_SUCCESS) {
+        e->disarm_what = what;
+        e->disarm_result = result;
+        mhcs_log(MHCS_LOG_ERROR, "device %d: %s failed with %s (%d); this context is not sampled",
+                 e->device, what, mhcs_driver_error(e->driver, result), (int)result);
+    }
+    return result != CUDA_SUCCESS;
+}
+
+/* cuModuleGetFunction also loads the kernel's code under lazy loading, which otherwise happens at
+ * the first launch and must not happen while some stream is being captured. */
+static void load_module(struct mhcs_engine *e)
+{
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } kernels[] = {{"mhcs_snapshot", &e->snapshot},
+                   {"mhcs_reference", &e->reference},
+                   {"mhcs_compare", &e->compare},
+                   {"mhcs_fingerprint", &e->fingerprint}};
+    CUresult result = e->driver->cuModuleLoadData(&e->module, mhcs_kernels_fatbin);
+
+    if (result != CUDA_SUCCESS) {
+        e->module = NULL;
+    }
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && result == CUDA_SUCCESS; i++) {
+        result = e->driver->cuModuleGetFunction(kernels[i].function, e->module, kernels[i].name);
+    }
+    if (result != CUDA_SUCCESS) {
+        step_down(e, MHCS_MODE_COPY, "the driver refuses the kernels with %s (%d)",
+                  mhcs_driver_error(e->driver, result), (int)result);
+    }
+}
+
+static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settings)
+{
+    const uint64_t want = settings->mem_mb * MB;
+    const uint64_t slots = (want - REHEARSAL_BYTES) / e->slot_bytes;
+    size_t available = 0, total;
+    CUresult result;
+
+    if (want <= REHEARSAL_BYTES || slots == 0) {
+        step_down(e, MHCS_MODE_HOST, "a slot of %.1f MB does not fit MHCSHADOW_MEM_MB=%u",
+                  (double)e->slot_bytes / MB, settings->mem_mb);
+        return;
+    }
+    result = e->driver->cuMemGetInfo_v2(&available, &total);
+    if (result != CUDA_SUCCESS || available < want + settings->headroom_mb * MB) {
+        step_down(e, MHCS_MODE_HOST,
+                  "%.0f MB of GPU memory are free, fewer than MHCSHADOW_MEM_MB=%u and "
+                  "MHCSHADOW_HEADROOM_MB=%u",
+                  (double)available / MB, settings->mem_mb, settings->headroom_mb);
+        return;
+    }
+    result = e->driver->cuMemAlloc_v2(&e->arena, want);
+    if (result != CUDA_SUCCESS) {
+        e->arena = 0;
+        step_down(e, MHCS_MODE_HOST, "cuMemAlloc of MHCSHADOW_MEM_MB=%u fails with %s",
+                  settings->mem_mb, mhcs_driver_error(e->driver, result));
+        return;
+    }
+    e->slot_count = slots < MHCS_SLOTS_MAX ? (uint32_t)slots : MHCS_SLOTS_MAX;
+}
+
+static void choose_host_slots(struct mhcs_engine *e, const struct mhcs_settings *settings)
+{
+    const uint64_t mb = settings->mem_mb < HOST_SLOTS_MB ? settings->mem_mb : HOST_SLOTS_MB;
+    const uint64_t slots = mb * MB / e->slot_bytes;
+
+    e->slot_count = slots < 2 ? 2 : slots < MHCS_SLOTS_MAX ? (uint32_t)slots : MHCS_SLOTS_MAX;
+}
+
+/* One pinned block: results of every slot, then either the staging buffer or the slots. */
+static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
+{
+    const uint64_t result_bytes = settings->rows * sizeof(struct mhcs_row_result);
+    const uint64_t print_bytes = MHCS_COEFFICIENTS * sizeof(struct mhcs_fingerprint_row);
+    const uint64_t stride = (result_bytes + print_bytes + 255) / 256 * 256;
+    const bool on_device = e->mode == MHCS_MODE_KERNEL;
+    const uint64_t bytes =
+        e->slot_count * stride + (on_device ? e->slot_bytes : e->slot_count * e->slot_bytes);
+    CUdeviceptr address;
+    CUresult result;
+
+    result = e->driver->cuMemHostAlloc((void **)&e->pinned, bytes,
+                                       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    if (result != CUDA_SUCCESS) {
+        e->pinned = NULL;
+        return result;
+    }
+    result = e->driver->cuMemHostGetDevicePointer_v2(&address, e->pinned, 0);
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    for (uint32_t i = 0; i < e->slot_count; i++) {
+        struct mhcs_slot *slot = &e->slots[i];
+        const uint64_t at = i * stride, slot_at = e->slot_count * stride + i * e->slot_bytes;
+
+        slot->results = (struct mhcs_row_result *)(void *)(e->pinned + at);
+        slot->results_address = address + at;
+        slot->fingerprints = (struct mhcs_fingerprint_row *)(void *)(e->pinned + at + result_bytes);
+        slot->fingerprints_address = address + at + result_bytes;
+        slot->host = on_device ? NULL : e->pinned + slot_at;
+        slot->address = on_device ? e->arena + i * e->slot_bytes : address + slot_at;
+    }
+    e->staging = on_device ? e->pinned + e->slot_count * stride : NULL;
+    return CUDA_SUCCESS;
+}
+
+static CUresult make_streams(struct mhcs_engine *e)
+{
+    const struct mhcs_driver *driver = e->driver;
+    int least = 0, greatest = 0;
+    CUresult result;
+
+    /* Non-blocking, or the legacy default stream would wait for us. */
+    result = driver->cuCtxGetStreamPriorityRange(&least, &greatest);
+    if (result == CUDA_SUCCESS) {
+        result = driver->cuStreamCreateWithPriority(&e->spare, CU_STREAM_NON_BLOCKING, least);
+    }
+    for (uint32_t i = 0; i < e->slot_count && result == CUDA_SUCCESS; i++) {
+        result = driver->cuEventCreate(&e->slots[i].ready, CU_EVENT_DISABLE_TIMING);
+        if (result == CUDA_SUCCESS) {
+            result = driver->cuEventCreate(&e->slots[i].done, CU_EVENT_DISABLE_TIMING);
+        }
+    }
+    return result;
+}
+
+/* Runs every kernel once, on zeros at the end of the arena, through the code that samples use: what
+ * the driver still has to set up for a first launch is set up now, and a launch that it refuses
+ * shows now. Nothing waits for it; later work of the spare stream comes behind it. */
+static CUresult rehearse(const struct mhcs_engine *e)
+{
+    const struct mhcs_driver *driver = e->driver;
+    const uint64_t address = e->arena + e->slot_count * e->slot_bytes;
+    struct mhcs_slot slot = e->slots[0];
+    const struct mhcs_gemm gemm = {
+        .fn = {.base = address, .row = REHEARSAL_K, .col = 1},
+        .x = {.base = address, .row = REHEARSAL_K, .col = 1},
+        .c = {.base = address, .row = MHCS_COEFFICIENTS, .col = 1},
+        .tokens = 1,
+        .k = REHEARSAL_K,
+        .coefficients = MHCS_COEFFICIENTS,
+        .stream = e->spare,
+    };
+    CUresult result;
+
+    slot.call = (struct mhcs_slot_call){.gemm = gemm, .rows = 1, .alpha = 1};
+    mhcs_layout_set(&slot.call.layout, &gemm, 1);
+    if (e->mode != MHCS_MODE_KERNEL) {
+        return e->mode == MHCS_MODE_HOST ? mhcs_snapshot(e, &slot, 0) : CUDA_SUCCESS;
+    }
+    assert(slot.call.layout.bytes <= REHEARSAL_BYTES);
+    slot.address = address;
+    result = driver->cuMemsetD8Async(address, 0, REHEARSAL_BYTES, e->spare);
+    if (result == CUDA_SUCCESS) {
+        result = mhcs_snapshot(e, &slot, 0);
+    }
+    return result == CUDA_SUCCESS ? mhcs_pipeline_launch(e, &slot) : result;
+}
+
+static bool prepare(struct mhcs_engine *e, const struct mhcs_settings *settings)
+{
+    const struct mhcs_driver *driver = e->driver;
+
+    if (failed(e, "cuDeviceGetAttribute",
+               driver->cuDeviceGetAttribute(&e->sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                            e->device))) {
+        return false;
+    }
+    e->slot_bytes = mhcs_layout_largest(settings);
+    e->mode = settings->reference == MHCS_REFERENCE_HOST ? MHCS_MODE_HOST : MHCS_MODE_KERNEL;
+    if (settings->reference == MHCS_REFERENCE_CUBLAS) {
+        step_down(e, MHCS_MODE_KERNEL, "MHCSHADOW_REFERENCE=cublas is not in this version");
+    }
+    load_module(e);
+    if (e->mode == MHCS_MODE_KERNEL) {
+        take_arena(e, settings);
+    }
+    if (e->mode != MHCS_MODE_KERNEL) {
+        choose_host_slots(e, settings);
+    }
+    e->slots = calloc(e->slot_count, sizeof(e->slots[0]));
+    if (!e->slots) {
+        return !failed(e, "calloc", CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    return !failed(e, "pinned memory", take_pinned(e, settings)) &&
+           !failed(e, "a stream or event", make_streams(e)) &&
+           !failed(e, "the first launch of the kernels", rehearse(e));
+}
+
+/* Of an engine that never ran. Unloading the module waits for a rehearsal that may be running. */
+static void release(struct mhcs_engine *e)
+{
+    const struct mhcs_driver *driver = e->driver;
+
+    if (e->module) {
+        driver->cuModuleUnload(e->module);
+    }
+    for (uint32_t i = 0; e->slots && i < e->slot_count; i++) {
+        if (e->slots[i].ready) {
+            driver->cuEventDestroy_v2(e->slots[i].ready);
+        }
+        if (e->slots[i].done) {
+            driver->cuEventDestroy_v2(e->slots[i].done);
+        }
+    }
+    if (e->spare) {
+        driver->cuStreamDestroy_v2(e->spare);
+    }
+    if (e->pinned) {
+        driver->cuMemFreeHost(e->pinned);
+    }
+    if (e->arena) {
+        driver->cuMemFree_v2(e->arena);
+    }
+    free(e->slots);
+    e->slots = NULL;
+}
+
+void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *driver,
+                     CUcontext context, const struct mhcs_settings *settings)
+{
+    /* Another thread may be capturing in the global mode, where allocations of any thread that has
+     * not said RELAXED fail and break the capture. */
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool ready;
+
+    engine->driver = driver;
+    engine->context = context;
+    engine->drain.staged = -1;
+    if (failed(engine, "cuCtxGetDevice", driver->cuCtxGetDevice(&engine->device)) ||
+        failed(engine, "cuThreadExchangeStreamCaptureMode",
+               driver->cuThreadExchangeStreamCaptureMode(&mode))) {
+        goto out;
+    }
+    ready = prepare(engine, settings);
+    if (!ready) {
+        release(engine);
+    }
+    driver->cuThreadExchangeStreamCaptureMode(&mode);
+    if (!ready) {
+        goto out;
+    }
+    mhcs_slot_pool_fill(&engine->pool, engine->slot_count);
+    mhcs_log(MHCS_LOG_INFO, "device %d: armed, mode %s, %u slots of %.1f MB", engine->device,
+             mhcs_mode_name(engine->mode), engine->slot_count, (double)engine->slot_bytes / MB);
+    atomic_store_explicit(&engine->state, MHCS_ENGINE_ARMED, memory_order_release);
+    return;
+out:
+    atomic_store_explicit(&engine->state, MHCS_ENGINE_DISARMED, memory_order_release);
+}

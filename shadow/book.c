@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trace and log, as the drain thread keeps them. */
+#include "shadow/book.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shadow/budget.h"
+#include "shadow/clock.h"
+#include "shadow/facts.h"
+#include "shadow/log.h"
+#include "shadow/path.h"
+#include "shadow/process.h"
+
+#define MB (UINT64_C(1) << 20)
+
+/* Sites and events are written early when they grow to this; a frame of facts has a limit. */
+#define FACTS_BYTES 65536
+
+static const char *remedy(int error)
+{
+    switch (-error) {
+    case ENOSPC:
+    case EDQUOT:
+        return "free some space, or set MHCSHADOW_DIR to another disk";
+    case EFBIG:
+        return "raise MHCSHADOW_MAX_MB, or the process's file size limit";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOENT:
+    case ENOTDIR:
+        return "set MHCSHADOW_DIR to a directory that this process can write to";
+    default:
+        return "the trace is valid up to here";
+    }
+}
+
+/* Says so, and makes an end of tracing and sampling. */
+static void give_up(struct mhcs_book *book, const char *where, int error)
+{
+    mhcs_log(error == -EFBIG ? MHCS_LOG_WARN : MHCS_LOG_ERROR,
+             "can't write a trace to '%s': %s (%s); tracing stops", where, strerror(-error),
+             remedy(error));
+    if (book->writer) {
+        mhcs_trace_close(book->writer, MHCS_END_IO_ERROR, mhcs_counter_value(MHCS_DROPPED));
+        book->writer = NULL;
+    }
+    book->broken = true;
+    mhcs_process_turn_off(MHCS_REASON_NO_TRACE);
+}
+
+static void check(struct mhcs_book *book, int error)
+{
+    if (error < 0 && !book->broken) {
+        give_up(book, mhcs_trace_path(book->writer), error);
+    }
+}
+
+static bool open_trace(struct mhcs_book *book)
+{
+    const struct mhcs_settings *settings = mhcs_process_settings();
+    const struct mhcs_driver *driver;
+    struct mhcs_json json = {0};
+    int error;
+
+    if (book->writer || book->broken) {
+        return !book->broken;
+    }
+    mhcs_driver(&driver);
+    mhcs_facts_process(&json, driver, mhcs_process_device());
+    error = mhcs_trace_create(&book->writer,
+                              &(struct mhcs_trace_options){.dir = settings->dir,
+                                                           .max_bytes = settings->max_mb * MB,
+                                                           .sync = settings->sync,
+                                                           .facts = mhcs_json_finish(&json)});
+    mhcs_json_free(&json);
+    if (error < 0) {
+        book->writer = NULL;
+        give_up(book, settings->dir, error);
+        return false;
+    }
+    mhcs_log(MHCS_LOG_INFO, "trace: %s", mhcs_trace_path(book->writer));
+    return true;
+}
+
+/* ---- facts ---- */
+
+static struct mhcs_json *begin_item(struct mhcs_json *json, const char *kind)
+{
+    if (!json->text) {
+        mhcs_json_begin_object(json, NULL);
+        mhcs_json_begin_array(json, kind);
+    }
+    mhcs_json_begin_object(json, NULL);
+    return json;
+}
+
+static struct mhcs_json *begin_event(struct mhcs_book *book, const char *event)
+{
+    struct mhcs_json *json = begin_item(&book->new_events, "events");
+    char time[MHCS_TIME_BYTES];
+
+    mhcs_json_string(json, "time", mhcs_facts_time(mhcs_clock(CLOCK_REALTIME), time));
+    mhcs_json_string(json, "event", event);
+    return json;
+}
+
+static void write_items(struct mhcs_book *book, struct mhcs_json *json)
+{
+    const char *text;
+
+    if (json->text && book->writer) {
+        mhcs_json_end_array(json);
+        mhcs_json_end_object(json);
+        text = mhcs_json_finish(json);
+        check(book, text ? mhcs_trace_facts(book->writer, text) : -ENOMEM);
+    }
+    if (book->writer || book->broken) {
+        mhcs_json_free(json);
+    }
+}
+
+void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
+{
+    struct mhcs_json *json = begin_event(book, "armed");
+
+    mhcs_json_int(json, "context", (int64_t)atomic_load(&engine->key));
+    mhcs_json_int(json, "device", engine->device);
+    mhcs_facts_gpu(json, engine->driver, engine->device);
+    mhcs_json_string(json, "mode", mhcs_mode_name(engine->mode));
+    mhcs_json_int(json, "slots", engine->slot_count);
+    mhcs_json_int(json, "slot_bytes", (int64_t)engine->slot_bytes);
+    mhcs_json_end_object(json);
+    for (uint32_t i = 0; i < engine->fallback_count; i++) {
+        json = begin_event(book, "fallback");
+        mhcs_json_int(json, "device", engine->device);
+        mhcs_json_string(json, "mode", mhcs_mode_name(engine->fallbacks[i].mode));
+        mhcs_json_string(json, "reason", engine->fallbacks[i].why);
+        mhcs_json_end_object(json);
+    }
+}
+
+void mhcs_book_disarmed(struct mhcs_book *book, const struct mhcs_engine *engine)
+{
+    struct mhcs_json *json = begin_event(book, "disarmed");
+    char why[160];
+
+    snprintf(why, sizeof(why), "%s failed with %s (%d)", engine->disarm_what,
+             mhcs_driver_error(engine->driver, engine->disarm_result), (int)engine->disarm_result);
+    mhcs_json_int(json, "device", engine->device);
+    mhcs_json_string(json, "reason", why);
+    mhcs_json_end_object(json);
+}
+
+static void note_reasons(struct mhcs_book *book)
+{
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++) {
+        const struct mhcs_reason_info *info = &mhcs_reason_info[i];
+
+        if (!book->reason_told[i] && mhcs_reason_value((enum mhcs_reason)i) > 0) {
+            struct mhcs_json *json = begin_event(book, "notice");
+
+            mhcs_json_string(json, "reason", info->key);
+            mhcs_json_string(json, "text", info->text);
+            mhcs_json_end_object(json);
+            mhcs_log(info->level, "%s", info->text);
+            book->reason_told[i] = true;
+        }
+    }
+}
+
+static void write_counters(struct mhcs_book *book)
+{
+    static const char *const names[] = {"seen",    "matched",  "sampled",
+                                        "dropped", "captured", "failed"};
+    uint64_t now[MHCS_COUNTERS];
+    struct mhcs_json json = {0};
+    const char *text;
+
+    for (int i = 0; i < MHCS_COUNTERS; i++) {
+        now[i] = mhcs_counter_value((enum mhcs_counter)i);
+    }
+    if (memcmp(now, book->told, sizeof(now)) == 0) {
+        return;
+    }
+    mhcs_json_begin_object(&json, NULL);
+    mhcs_json_begin_object(&json, "counters");
+    for (int i = 0; i < MHCS_COUNTERS; i++) {
+        mhcs_json_int(&json, names[i], (int64_t)now[i]);
+    }
+    mhcs_json_begin_object(&json, "reasons");
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++) {
+        const uint64_t value = mhcs_reason_value((enum mhcs_reason)i);
+
+        if (value > 0) {
+            mhcs_json_int(&json, mhcs_reason_info[i].key, (int64_t)value);
+        }
+    }
+    mhcs_json_end_object(&json);
+    mhcs_json_int(&json, "hook_ns", atomic_load(&mhcs_hook_budget.spent));
+    mhcs_json_int(&json, "checked", (int64_t)book->checked);
+    mhcs_json_end_object(&json);
+    mhcs_json_end_object(&json);
+    text = mhcs_json_finish(&json);
+    check(book, text ? mhcs_trace_facts(book->writer, text) : -ENOMEM);
+    mhcs_json_free(&json);
+    memcpy(book->told, now, sizeof(now));
+}
+
+/* ---- records ---- */
+
+static void note_site(struct mhcs_book *book, const struct mhcs_site *site, const char *path)
+{
+    struct mhcs_json *json = begin_item(&book->new_sites, "sites");
+    char fingerprint[17];
+
+    snprintf(fingerprint, sizeof(fingerprint), "%016llx", (unsigned long long)site->fingerprint);
+    mhcs_json_int(json, "id", site->id);
+    mhcs_json_string(json, "name", site->name);
+    if (site->layer >= 0) {
+        mhcs_json_int(json, "layer", site->layer);
+    } else {
+        mhcs_json_string(json, "layer", NULL);
+    }
+    mhcs_json_string(json, "role", site->role);
+    mhcs_json_int(json, "coefficients", site->coefficients);
+    mhcs_json_int(json, "k", site->k);
+    mhcs_json_string(json, "dtype", mhcs_dtype_name(site->dtype));
+    mhcs_json_string(json, "fingerprint", fingerprint);
+    mhcs_json_number(json, "absmax", (double)site->absmax);
+    mhcs_json_number(json, "rms", (double)site->rms);
+    mhcs_json_int(json, "nonfinite", site->nonfinite);
+    mhcs_json_int(json, "weight_order", site->weight_order);
+    mhcs_json_string(json, "path", path);
+    mhcs_json_end_object(json);
+    if (site->id == MHCS_SITES_MAX) {
+        mhcs_log(MHCS_LOG_WARN,
+                 "more than %d weight matrices were seen; further ones share the site 'others' "
+                 "(do the weights change while the server runs?)",
+                 MHCS_SITES_MAX);
+    }
+}
+
+void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
+                      const struct mhcs_slot *slot, const float *checks)
+{
+    const struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    const struct mhcs_site *site;
+    char path[MHCS_PATH_BYTES];
+    bool is_new;
+
+    if (!book->sites) {
+        book->sites = mhcs_sites_new();
+    }
+    if (!book->sites || !open_trace(book)) {
+        mhcs_sample_lost(MHCS_REASON_NO_TRACE);
+        return;
+    }
+    mhcs_path_format(gemm, path);
+    site = mhcs_sites_find(book->sites, slot->fingerprints, gemm->coefficients, gemm->k,
+                           gemm->fn.dtype, gemm->weight_order, &is_new);
+    if (is_new) {
+        note_site(book, site, path);
+    }
+    book->checked += checks ? 1 : 0;
+    for (uint32_t r = 0; r < call->rows && !book->broken; r++) {
+        const struct mhcs_record record = {
+            .time = call->time,
+            .call = call->number,
+            .site = site->id,
+            .site_name = site->name,
+            .layer = site->layer,
+            .role = site->role,
+            .device = (int16_t)engine->device,
+            .tokens = (int32_t)gemm->tokens,
+            .row = (int32_t)mhcs_row_index(call->seed, r, call->rows, gemm->tokens),
+            .path = path,
+            .check = checks ? checks[r] : NAN,
+            .result = &slot->results[r],
+        };
+
+        check(book, mhcs_trace_append(book->writer, &record));
+    }
+    if (book->new_sites.length > FACTS_BYTES) {
+        write_items(book, &book->new_sites);
+    }
+}
+
+void mhcs_book_flush(struct mhcs_book *book)
+{
+    const uint64_t dropped = mhcs_counter_value(MHCS_DROPPED);
+
+    note_reasons(book);
+    if (!book->writer &&
+        dropped + mhcs_counter_value(MHCS_CAPTURED) + mhcs_counter_value(MHCS_FAILED) > 0) {
+        open_trace(book);
+    }
+    if (book->writer) {
+        check(book, mhcs_trace_flush(book->writer, dropped));
+    }
+    write_items(book, &book->new_sites);
+    write_items(book, &book->new_events);
+    if (book->writer) {
+        write_counters(book);
+    }
+}
+
+void mhcs_book_close(struct mhcs_book *book)
+{
+    mhcs_book_flush(book);
+    if (book->writer) {
+        const char *path = mhcs_trace_path(book->writer);
+        int error;
+
+        mhcs_log(MHCS_LOG_DEBUG, "closing %s", path);
+        error = mhcs_trace_close(book->writer, MHCS_END_EXIT, mhcs_counter_value(MHCS_DROPPED));
+        if (error < 0) {
+            mhcs_log(MHCS_LOG_ERROR, "can't end the trace: %s (%s)", strerror(-error),
+                     remedy(error));
+        }
+    }
+    mhcs_sites_free(book->sites);
+    mhcs_json_free(&book->new_sites);
+    mhcs_json_free(&book->new_events);
+    *book = (struct mhcs_book){0};
+}
+
+void mhcs_book_forget(struct mhcs_book *book)
+{
+    mhcs_trace_forget(book->writer);
+    mhcs_sites_free(book->sites);
+    *book = (struct mhcs_book){0};
+}

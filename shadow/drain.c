@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The drain thread: launches the pipeline behind each posted snapshot, polls for its end, writes
+ * records, flushes every second, and makes an end at exit.
+ *
+ * It polls cuEventQuery instead of being called back: a host function may not call CUDA, can
+ * serialise streams, and never comes after a context error.
+ */
+#include "shadow/drain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shadow/book.h"
+#include "shadow/clock.h"
+#include "shadow/engine.h"
+#include "shadow/facts.h"
+#include "shadow/log.h"
+#include "shadow/pipeline.h"
+#include "shadow/process.h"
+
+#define STACK_BYTES   (1024 * 1024) /* the driver's and zstd's frames; ours are small */
+#define POLL_NS       (MHCS_SECOND / 1000)
+#define EXIT_NS       (2 * MHCS_SECOND) /* at exit: for what is in flight, in all */
+#define EXIT_STUCK_NS (MHCS_SECOND / 2) /* and without any progress */
+#define CHECK_ONE_IN  16
+
+enum { NOT_STARTED, STARTING, RUNNING };
+
+static atomic_int started;  /* by CAS of the thread that starts it; a forked child clears it */
+static atomic_bool woken;   /* set by those who post, cleared by the drain thread */
+static atomic_bool leaving; /* set once by the exit handler */
+static sem_t work, gone;
+static pthread_t thread;
+
+static struct mhcs_book book; /* the drain thread's alone */
+
+static void wait_for_work(int64_t until)
+{
+    const struct timespec t = {until / MHCS_SECOND, until % MHCS_SECOND};
+
+    while (sem_clockwait(&work, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR) {
+    }
+    atomic_store(&woken, false); /* before the work is looked at */
+}
+
+/* ---- one engine ---- */
+
+static bool want_check(struct mhcs_engine *engine, const struct mhcs_slot_call *call)
+{
+    const bool first = engine->drain.checks++ == 0;
+
+    /* By hash: every 16th would meet the same sites for ever. */
+    return first || mhcs_mix64((uint64_t)call->number) % CHECK_ONE_IN == 0;
+}
+
+/* Puts the pipeline of a posted slot on the spare stream. */
+static CUresult launch(struct mhcs_engine *engine, uint32_t i)
+{
+    const struct mhcs_driver *driver = engine->driver;
+    struct mhcs_slot *slot = &engine->slots[i];
+    CUresult result;
+
+    if (engine->mode != MHCS_MODE_KERNEL || slot->call.abandoned) {
+        return CUDA_SUCCESS; /* only `ready` is waited for */
+    }
+    result = driver->cuStreamWaitEvent(engine->spare, slot->ready, 0);
+    if (result == CUDA_SUCCESS) {
+        result = mhcs_pipeline_launch(engine, slot);
+    }
+    if (result == CUDA_SUCCESS && engine->drain.staged < 0 && want_check(engine, &slot->call)) {
+        result = driver->cuMemcpyDtoHAsync_v2(engine->staging, slot->address,
+                                              slot->call.layout.inputs, engine->spare);
+        engine->drain.staged = (int)i;
+    }
+    return result == CUDA_SUCCESS ? driver->cuEventRecord(slot->done, engine->spare) : result;
+}
+
+static void take_posted(struct mhcs_engine *engine)
+{
+    uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
+
+    for (; posted != 0; posted &= posted - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(posted);
+        const CUresult result = launch(engine, i);
+
+        engine->drain.queue[engine->drain.queued++] = (uint8_t)i;
+        if (result != CUDA_SUCCESS) {
+            mhcs_engine_disarm(engine, "launching the reference", result);
+        }
+    }
+}
+
+static void finish(struct mhcs_engine *engine, uint32_t i)
+{
+    struct mhcs_slot *slot = &engine->slots[i];
+    float checks[MHCS_ROWS_MAX];
+    bool checked = false;
+    int error = 0;
+
+    if (slot->call.abandoned) {
+        goto release;
+    }
+    if (engine->mode != MHCS_MODE_KERNEL) {
+        error = mhcs_pipeline_host(engine, slot);
+    } else if (engine->drain.staged == (int)i) {
+        checked = mhcs_pipeline_check(slot, engine->staging, checks) == 0;
+        engine->drain.staged = -1;
+    }
+    if (error) {
+        mhcs_sample_lost(MHCS_REASON_LOST);
+    } else {
+        mhcs_book_sample(&book, engine, slot, checked ? checks : NULL);
+    }
+release:
+    mhcs_slot_release(&engine->pool, i);
+}
+
+/* Finishes what is ready, oldest first; the spare stream works in that order. True: something was
+ * finished. */
+static bool poll_queue(struct mhcs_engine *engine)
+{
+    const struct mhcs_driver *driver = engine->driver;
+    uint32_t done = 0;
+
+    while (done < engine->drain.queued) {
+        const uint32_t i = engine->drain.queue[done];
+        const struct mhcs_slot *slot = &engine->slots[i];
+        const bool behind_ready = engine->mode != MHCS_MODE_KERNEL || slot->call.abandoned;
+        const CUresult result = driver->cuEventQuery(behind_ready ? slot->ready : slot->done);
+
+        if (result == CUDA_ERROR_NOT_READY) {
+            break;
+        }
+        if (result != CUDA_SUCCESS) {
+            mhcs_engine_disarm(engine, "waiting for the reference", result);
+            break;
+        }
+        finish(engine, i);
+        done++;
+    }
+    engine->drain.queued -= done;
+    memmove(engine->drain.queue, engine->drain.queue + done, engine->drain.queued);
+    return done > 0;
+}
+
+/* An engine's slots stay with it: nothing tells when a failed context stops to write to them. */
+static void part(struct mhcs_engine *engine)
+{
+    uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
+
+    for (; posted != 0; posted &= posted - 1) {
+        engine->drain.queue[engine->drain.queued++] = (uint8_t)__builtin_ctzll(posted);
+    }
+    for (uint32_t n = 0; n < engine->drain.queued; n++) {
+        if (!engine->slots[engine->drain.queue[n]].call.abandoned) {
+            mhcs_sample_lost(MHCS_REASON_LOST);
+        }
+    }
+    engine->drain.queued = 0;
+    if (!engine->drain.parted) {
+        engine->drain.parted = true;
+        mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
+                 engine->device, engine->disarm_what,
+                 mhcs_driver_error(engine->driver, engine->disarm_result),
+                 (int)engine->disarm_result);
+        mhcs_book_disarmed(&book, engine);
+    }
+}
+
+static bool serve(struct mhcs_engine *engine)
+{
+    const enum mhcs_engine_state state = mhcs_engine_state(engine);
+    CUresult result;
+
+    if (state == MHCS_ENGINE_DISARMED) {
+        part(engine);
+    }
+    if (state != MHCS_ENGINE_ARMED) {
+        return false;
+    }
+    if (!engine->drain.greeted) {
+        engine->drain.greeted = true;
+        mhcs_book_armed(&book, engine);
+    }
+    if (engine->drain.queued == 0 &&
+        atomic_load_explicit(&engine->posted, memory_order_relaxed) == 0) {
+        return false;
+    }
+    result = engine->driver->cuCtxSetCurrent(engine->context);
+    if (result != CUDA_SUCCESS) {
+        mhcs_engine_disarm(engine, "cuCtxSetCurrent", result);
+        return false;
+    }
+    take_posted(engine);
+    return poll_queue(engine);
+}
+
+/* ---- the thread ---- */
+
+/* True: something was finished. *ret_busy: something is in flight. */
+static bool serve_all(bool *ret_busy)
+{
+    bool progress = false;
+
+    *ret_busy = false;
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        struct mhcs_engine *engine = mhcs_engine_at(i);
+
+        if (engine) {
+            progress |= serve(engine);
+            *ret_busy |= mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && engine->drain.queued > 0;
+        }
+    }
+    return progress;
+}
+
+static void run_until_exit(void)
+{
+    int64_t next_flush = mhcs_clock(CLOCK_MONOTONIC) + MHCS_SECOND;
+    int64_t pause = POLL_NS;
+
+    while (!atomic_load(&leaving)) {
+        bool busy;
+        const bool progress = serve_all(&busy);
+        const int64_t now = mhcs_clock(CLOCK_MONOTONIC);
+        int64_t until = next_flush;
+
+        if (now >= next_flush) {
+            mhcs_book_flush(&book);
+            next_flush = now + MHCS_SECOND;
+            until = next_flush;
+        }
+        pause = progress || pause == 2 * POLL_NS ? POLL_NS : 2 * POLL_NS;
+        if (busy && now + pause < until) {
+            until = now + pause;
+        }
+        wait_for_work(until);
+    }
+}
+
+/* What is in flight gets a little time; a device that does not move gets less. */
+static void finish_in_flight(void)
+{
+    const int64_t begin = mhcs_clock(CLOCK_MONOTONIC);
+    int64_t last_progress = begin;
+    bool busy;
+
+    for (;;) {
+        const bool progress = serve_all(&busy);
+        const int64_t now = mhcs_clock(CLOCK_MONOTONIC);
+
+        last_progress = progress ? now : last_progress;
+        if (!busy || now - begin > EXIT_NS || now - last_progress > EXIT_STUCK_NS) {
+            break;
+        }
+        wait_for_work(now + POLL_NS);
+    }
+    for (uint32_t i = 0; busy && i < MHCS_ENGINES_MAX; i++) {
+        struct mhcs_engine *engine = mhcs_engine_at(i);
+
+        if (engine && engine->drain.queued > 0) {
+            mhcs_engine_disarm(engine, "finishing before exit", CUDA_ERROR_NOT_READY);
+            part(engine);
+        }
+    }
+}
+
+static void *drain(void *unused)
+{
+    const struct mhcs_driver *driver;
+
+    pthread_setname_np(pthread_self(), "mhcshadow");
+    if (mhcs_driver(&driver) == 0) {
+        /* cuEventQuery of this thread must not break a capture of another one. */
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+    }
+    run_until_exit();
+    finish_in_flight();
+    mhcs_book_close(&book);
+    sem_post(&gone);
+    return unused;
+}
+
+/* Registered after the application has started CUDA, so it runs before the driver's own exit
+ * handlers. Never waits for long, whatever the device does. */
+static void leave(void)
+{
+    struct timespec t;
+
+    if (atomic_load(&started) != RUNNING || atomic_exchange(&leaving, true)) {
+        return;
+    }
+    mhcs_process_turn_off(MHCS_REASON_STOPPED);
+    sem_post(&work);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (EXIT_NS + MHCS_SECOND) / MHCS_SECOND;
+    while (sem_clockwait(&gone, CLOCK_MONOTONIC, &t) < 0) {
+        if (errno != EINTR) {
+            return;
+        }
+    }
+    pthread_join(thread, NULL);
+}
+
+static int create_thread(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    int error;
+
+    error = pthread_attr_init(&attributes);
+    if (error) {
+        return error;
+    }
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    /* The application's signals are for its own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(&thread, &attributes, drain, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+void mhcs_drain_start(void)
+{
+    static atomic_bool registered; /* exit handlers are inherited by a forked child */
+    int expected = NOT_STARTED;
+    int error;
+
+    if (atomic_load_explicit(&started, memory_order_relaxed) != NOT_STARTED ||
+        mhcs_process_off() != MHCS_REASONS_COUNT ||
+        !atomic_compare_exchange_strong(&started, &expected, STARTING)) {
+        return;
+    }
+    sem_init(&work, 0, 0);
+    sem_init(&gone, 0, 0);
+    mhcs_facts_note_environment();
+    if (!atomic_exchange(&registered, true)) {
+        atexit(leave);
+    }
+    error = create_thread();
+    if (error) {
+        mhcs_log(MHCS_LOG_ERROR, "can't start a thread: %s; nothing is sampled", strerror(error));
+        mhcs_process_turn_off(MHCS_REASON_NO_TRACE);
+        return;
+    }
+    atomic_store(&started, RUNNING);
+}
+
+void mhcs_drain_wake(void)
+{
+    if (atomic_load(&started) == RUNNING && !atomic_exchange(&woken, true)) {
+        sem_post(&work);
+    }
+}
+
+void mhcs_drain_forget(void)
+{
+    mhcs_book_forget(&book);
+    atomic_store(&started, NOT_STARTED);
+    atomic_store(&woken, false);
+    atomic_store(&leaving, false);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One engine per CUDA context: the module, a stream of least priority, an arena cut into slots.
+ *
+ * Engines live in a fixed table that is only added to. An application thread finds its engine by
+ * the current context; the first one to come arms it, others meanwhile drop their samples.
+ */
+#ifndef MHCS_ENGINE_H
+#define MHCS_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shadow/driver.h"
+#include "shadow/shadow.h"
+#include "shadow/slot.h"
+
+#define MHCS_ENGINES_MAX 32
+
+enum mhcs_engine_state {
+    MHCS_ENGINE_ARMING, /* from the moment the entry is claimed */
+    MHCS_ENGINE_ARMED,
+    MHCS_ENGINE_DISARMING, /* one thread is writing down why */
+    MHCS_ENGINE_DISARMED,  /* for good */
+};
+
+enum mhcs_mode {
+    MHCS_MODE_KERNEL, /* snapshot, reference and comparator on the device */
+    MHCS_MODE_HOST,   /* the snapshot kernel writes to pinned memory, the drain thread computes */
+    MHCS_MODE_COPY,   /* stream-ordered copies in place of the snapshot kernel */
+};
+const char *mhcs_mode_name(enum mhcs_mode mode);
+
+/* A step down from MHCS_MODE_KERNEL. */
+struct mhcs_fallback {
+    enum mhcs_mode mode;
+    char why[160];
+};
+#define MHCS_FALLBACKS_MAX 3
+
+struct mhcs_engine {
+    atomic_uint_fast64_t key; /* of the context; 0: entry not in use. Set once by CAS */
+    atomic_int state;         /* enum mhcs_engine_state; ARMED is stored with release */
+
+    /* Written by the arming thread, constant once `state` is ARMED. */
+    const struct mhcs_driver *driver;
+    CUcontext context;
+    int device, sm_count;
+    enum mhcs_mode mode;
+    struct mhcs_fallback fallbacks[MHCS_FALLBACKS_MAX];
+    uint32_t fallback_count;
+    CUmodule module;
+    CUfunction snapshot, reference, compare, fingerprint;
+    CUstream spare;
+    CUdeviceptr arena;
+    char *pinned;
+    char *staging; /* pinned; inputs of one slot, for the fp64 check in MHCS_MODE_KERNEL */
+    uint64_t slot_bytes;
+    uint32_t slot_count;
+    struct mhcs_slot *slots;
+
+    struct mhcs_slot_pool pool;
+    atomic_uint_fast64_t posted; /* bit i: slot i waits for the drain thread. Application threads
+                                    set with release, the drain thread takes with acquire */
+
+    /* Written by the thread in MHCS_ENGINE_DISARMING, constant once DISARMED. */
+    const char *disarm_what;
+    CUresult disarm_result;
+
+    /* The drain thread's alone. */
+    struct {
+        uint8_t queue[MHCS_SLOTS_MAX]; /* slots in flight, oldest first */
+        uint32_t queued;
+        uint64_t checks; /* samples since the start, to choose those that are checked */
+        int staged;      /* slot whose inputs are copied to `staging`; -1: none */
+        bool greeted, parted;
+    } drain;
+};
+
+/* What identifies a context: a new one may get the address of one destroyed. 0: the driver no
+ * longer knows it. */
+uint64_t mhcs_engine_key(const struct mhcs_driver *driver, CUcontext context);
+
+/* The engine of `key`, claimed for the caller (state ARMING, *ret_claimed set) if there was none.
+ * NULL: the table is full. */
+struct mhcs_engine *mhcs_engine_find(uint64_t key, bool *ret_claimed);
+
+/* Entry i, NULL where not in use. */
+struct mhcs_engine *mhcs_engine_at(uint32_t i);
+
+static inline enum mhcs_engine_state mhcs_engine_state(const struct mhcs_engine *engine)
+{
+    return (enum mhcs_engine_state)atomic_load_explicit(&engine->state, memory_order_acquire);
+}
+
+/* Arms a claimed engine in the current context, on the claiming thread; the outcome is its state.
+ * Logs. (arm.c) */
+void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *driver,
+                     CUcontext context, const struct mhcs_settings *settings);
+
+/* Any thread: no more samples from this engine. `what` is a string constant. Nothing is freed:
+ * kernels may be in flight, and cuMemFree would wait for the device. */
+void mhcs_engine_disarm(struct mhcs_engine *engine, const char *what, CUresult result);
+
+/* In a forked child: the parent's contexts are not ours. */
+void mhcs_engines_forget(void);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathers the process facts. */
+#include "shadow/facts.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shadow/clock.h"
+#include "shadow/pipeline.h"
+#include "shadow/process.h"
+#include "shadow/revision.h"
+
+#define COMMAND_BYTES   16384 /* the rest of a longer command line is left out */
+#define ENVIRONMENT_MAX 64
+
+/* Copies of "NAME=value", made by the application thread that starts the drain thread. */
+static char *environment[ENVIRONMENT_MAX];
+static int environment_count;
+
+void mhcs_facts_note_environment(void)
+{
+    static const char *const prefixes[] = {"NVIDIA_TF32_OVERRIDE=", "CUBLAS_", "CUBLASLT_",
+                                           "TORCH_ALLOW_TF32_", "CUDA_MPS_"};
+
+    for (char **e = environ; e && *e; e++) {
+        for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+            if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0 &&
+                environment_count < ENVIRONMENT_MAX) {
+                char *const copy = strdup(*e);
+
+                if (copy) {
+                    environment[environment_count++] = copy;
+                }
+            }
+        }
+    }
+}
+
+const char *mhcs_facts_time(int64_t unix_ns, char text[MHCS_TIME_BYTES])
+{
+    const time_t seconds = unix_ns / MHCS_SECOND;
+    struct tm t;
+    size_t n;
+
+    gmtime_r(&seconds, &t);
+    n = strftime(text, MHCS_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &t);
+    snprintf(text + n, MHCS_TIME_BYTES - n, ".%09dZ", (int)(unix_ns % MHCS_SECOND));
+    return text;
+}
+
+/* Up to size - 1 bytes of a file in /proc, NUL-terminated; 0 if it can't be read. */
+static size_t read_proc(const char *path, char *text, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t n = 0;
+    ssize_t got = 1;
+
+    while (fd >= 0 && n < size - 1 && (got = read(fd, text + n, size - 1 - n)) > 0) {
+        n += (size_t)got;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[n] = '\0';
+    return n;
+}
+
+static void put_host(struct mhcs_json *json)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    char boot[64];
+    char time[MHCS_TIME_BYTES];
+    char *command = malloc(COMMAND_BYTES);
+
+    (void)gethostname(host, sizeof(host) - 1);
+    read_proc("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+    boot[strcspn(boot, "\n")] = '\0';
+    mhcs_json_string(json, "host", host);
+    mhcs_json_int(json, "pid", getpid());
+    mhcs_json_string(json, "boot_id", boot);
+    mhcs_json_begin_array(json, "command");
+    if (command) {
+        const size_t n = read_proc("/proc/self/cmdline", command, COMMAND_BYTES);
+
+        for (size_t i = 0; i < n; i += strlen(command + i) + 1) {
+            mhcs_json_string(json, NULL, command + i);
+        }
+        free(command);
+    }
+    mhcs_json_end_array(json);
+    mhcs_json_string(json, "label", mhcs_process_settings()->label);
+    mhcs_json_string(json, "start", mhcs_facts_time(mhcs_clock(CLOCK_REALTIME), time));
+    mhcs_json_string(json, "clock", "realtime");
+}
+
+static bool simulated(const struct mhcs_driver *driver, int device)
+{
+    char name[128] = "";
+
+    return driver->cuDeviceGetName(name, sizeof(name), device) == CUDA_SUCCESS &&
+           strcasestr(name, "simul");
+}
+
+void mhcs_facts_gpu(struct mhcs_json *json, const struct mhcs_driver *driver, int device)
+{
+    char name[128] = "";
+    char text[64];
+    CUuuid uuid;
+    int sm = 0, major = 0, minor = 0;
+
+    driver->cuDeviceGetName(name, sizeof(name), device);
+    driver->cuDeviceGetAttribute(&sm, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    mhcs_json_begin_object(json, "gpu");
+    mhcs_json_int(json, "device", device);
+    mhcs_json_string(json, "name", name);
+    if (driver->cuDeviceGetUuid_v2 && driver->cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS) {
+        int n = snprintf(text, sizeof(text), "GPU-");
+
+        for (int i = 0; i < 16; i++) {
+            n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%02x",
+                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                          (unsigned char)uuid.bytes[i]);
+        }
+        mhcs_json_string(json, "uuid", text);
+    }
+    mhcs_json_int(json, "sm_count", sm);
+    snprintf(text, sizeof(text), "%d.%d", major, minor);
+    mhcs_json_string(json, "cc", text);
+    mhcs_json_bool(json, "simulated", simulated(driver, device));
+    mhcs_json_end_object(json);
+}
+
+static void put_libraries(struct mhcs_json *json, const struct mhcs_driver *driver, int device)
+{
+    const struct mhcs_cublas *cublas = mhcs_process_cublas();
+    int version = 0;
+
+    if (driver) {
+        if (device >= 0) {
+            mhcs_facts_gpu(json, driver, device);
+        }
+        driver->cuDriverGetVersion(&version);
+        mhcs_json_begin_object(json, "driver");
+        mhcs_json_int(json, "version", version);
+        mhcs_json_bool(json, "simulated", device >= 0 && simulated(driver, device));
+        mhcs_json_end_object(json);
+    }
+    if (cublas) {
+        mhcs_json_begin_object(json, "cublas");
+        mhcs_json_string(json, "path", cublas->path);
+        mhcs_json_int(json, "version", cublas->version);
+        mhcs_json_end_object(json);
+    }
+    mhcs_json_begin_object(json, "environment");
+    for (int i = 0; i < environment_count; i++) {
+        char name[64];
+        const size_t n = strcspn(environment[i], "=");
+
+        if (environment[i][n] == '=' && n < sizeof(name)) {
+            memcpy(name, environment[i], n);
+            name[n] = '\0';
+            mhcs_json_string(json, name, environment[i] + n + 1);
+        }
+    }
+    mhcs_json_end_object(json);
+}
+
+static void put_model(struct mhcs_json *json)
+{
+    const struct mhcs_model_params *model = &mhcs_model_unknown;
+
+    mhcs_json_begin_object(json, "model");
+    mhcs_json_string(json, "source", "none");
+    mhcs_json_begin_array(json, "scale");
+    for (int i = 0; i < 3; i++) {
+        mhcs_json_number(json, NULL, (double)model->scale[i]);
+    }
+    mhcs_json_end_array(json);
+    mhcs_json_begin_array(json, "base");
+    for (int i = 0; i < MHCS_COEFFICIENTS; i++) {
+        mhcs_json_number(json, NULL, (double)model->base[i]);
+    }
+    mhcs_json_end_array(json);
+    mhcs_json_number(json, "hc_eps", (double)model->hc_eps);
+    mhcs_json_number(json, "norm_eps", (double)model->norm_eps);
+    mhcs_json_int(json, "iterations", model->iterations);
+    mhcs_json_end_object(json);
+}
+
+static void put_settings(struct mhcs_json *json)
+{
+    static const char *const references[] = {"kernel", "cublas", "host"};
+    const struct mhcs_settings *s = mhcs_process_settings();
+
+    mhcs_json_begin_object(json, "settings");
+    mhcs_json_number(json, "sample", s->sample);
+    mhcs_json_int(json, "rows", s->rows);
+    mhcs_json_begin_array(json, "shapes");
+    for (uint32_t i = 0; i < s->shape_count; i++) {
+        char shape[32];
+
+        snprintf(shape, sizeof(shape), "%ux%u", s->shapes[i].coefficients, s->shapes[i].k);
+        mhcs_json_string(json, NULL, shape);
+    }
+    mhcs_json_end_array(json);
+    mhcs_json_string(json, "reference", references[s->reference]);
+    mhcs_json_int(json, "mem_mb", s->mem_mb);
+    mhcs_json_int(json, "headroom_mb", s->headroom_mb);
+    mhcs_json_int(json, "max_mb", s->max_mb);
+    mhcs_json_number(json, "budget", s->budget);
+    mhcs_json_bool(json, "graphs", s->graphs);
+    mhcs_json_bool(json, "callsites", s->callsites);
+    mhcs_json_bool(json, "cupti", s->cupti);
+    mhcs_json_bool(json, "sync", s->sync);
+    mhcs_json_string(json, "dir", s->dir);
+    mhcs_json_string(json, "model", s->model);
+    mhcs_json_end_object(json);
+}
+
+void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device)
+{
+    mhcs_json_begin_object(json, NULL);
+    mhcs_json_string(json, "format", "mhcshadow");
+    mhcs_json_int(json, "version", 1);
+    mhcs_json_string(json, "library", MHCS_VERSION);
+    mhcs_json_string(json, "revision", MHCS_REVISION);
+    put_host(json);
+    put_libraries(json, driver, device);
+    put_model(json);
+    put_settings(json);
+    mhcs_json_end_object(json);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel launches and host calls that turn a snapshot into results. */
+#include "shadow/pipeline.h"
+
+#include <string.h>
+
+#include "kernels/dtype.h"
+#include "shadow/host_reference.h"
+
+const struct mhcs_model_params mhcs_model_unknown = {
+    .scale = {1, 1, 1},
+    .hc_eps = 1e-6f,
+    .norm_eps = 1e-6f,
+    .iterations = 20,
+};
+
+CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+{
+    const struct mhcs_driver *driver = engine->driver;
+    const struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    const struct mhcs_layout *at = &call->layout;
+    struct mhcs_reference_params reference = {
+        .fn = slot->address + at->fn,
+        .x = slot->address + at->x,
+        .old_c = call->parts_early & MHCS_PART_OLD_C ? slot->address + at->old_c : 0,
+        .scalars = gemm->scalars_on_device ? slot->address + at->scalars : 0,
+        .alpha = call->alpha,
+        .beta = call->beta,
+        .fn_dtype = gemm->fn.dtype,
+        .x_dtype = gemm->x.dtype,
+        .c_dtype = gemm->c.dtype,
+        .coefficients = gemm->coefficients,
+        .k = gemm->k,
+        .rows = call->rows,
+        .raw = slot->address + at->raw,
+        .abs_dot = slot->address + at->abs_dot,
+        .square_sum = slot->address + at->square_sum,
+    };
+    struct mhcs_compare_params compare = {
+        .x = reference.x,
+        .c = slot->address + at->c,
+        .operands = reference.raw,
+        .abs_dot = reference.abs_dot,
+        .square_sum = reference.square_sum,
+        .results = slot->results_address,
+        .model = mhcs_model_unknown,
+        .x_dtype = gemm->x.dtype,
+        .c_dtype = gemm->c.dtype,
+        .coefficients = gemm->coefficients,
+        .k = gemm->k,
+        .rows = call->rows,
+    };
+    struct mhcs_fingerprint_params fingerprint = {
+        .fn = reference.fn,
+        .fn_dtype = gemm->fn.dtype,
+        .coefficients = gemm->coefficients,
+        .k = gemm->k,
+        .out = slot->fingerprints_address,
+    };
+    const struct {
+        CUfunction function;
+        uint32_t blocks, threads;
+        void *params;
+    } launches[] = {
+        {engine->reference, call->rows, MHCS_REFERENCE_THREADS, &reference},
+        {engine->compare, call->rows, MHCS_COMPARE_THREADS, &compare},
+        {engine->fingerprint, gemm->coefficients, MHCS_FINGERPRINT_THREADS, &fingerprint},
+    };
+    CUresult result = CUDA_SUCCESS;
+
+    for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && result == CUDA_SUCCESS; i++) {
+        void *arguments[] = {launches[i].params};
+
+        result =
+            driver->cuLaunchKernel(launches[i].function, launches[i].blocks, 1, 1,
+                                   launches[i].threads, 1, 1, 0, engine->spare, arguments, NULL);
+    }
+    return result;
+}
+
+/* `scalar_dtype`: fp32 where the snapshot kernel wrote them, their own where they were copied. */
+static struct mhcs_host_slot host_slot(const struct mhcs_slot *slot, const char *inputs,
+                                       uint32_t scalar_dtype)
+{
+    const struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    const char *scalars = inputs + call->layout.scalars;
+    const bool on_device = gemm->scalars_on_device;
+
+    return (struct mhcs_host_slot){
+        .fn = inputs + call->layout.fn,
+        .x = inputs + call->layout.x,
+        .c = inputs + call->layout.c,
+        .old_c = call->parts_early & MHCS_PART_OLD_C ? inputs + call->layout.old_c : NULL,
+        .alpha = on_device ? mhcs_element(scalars, scalar_dtype, 0) : call->alpha,
+        .beta = on_device ? mhcs_element(scalars + sizeof(float), scalar_dtype, 0) : call->beta,
+        .fn_dtype = gemm->fn.dtype,
+        .x_dtype = gemm->x.dtype,
+        .c_dtype = gemm->c.dtype,
+        .coefficients = gemm->coefficients,
+        .k = gemm->k,
+        .rows = call->rows,
+    };
+}
+
+int mhcs_pipeline_host(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+{
+    const struct mhcs_gemm *gemm = &slot->call.gemm;
+    const struct mhcs_host_slot host =
+        host_slot(slot, slot->host, engine->mode == MHCS_MODE_COPY ? gemm->scalar_dtype : MHCS_F32);
+
+    mhcs_host_fingerprint(host.fn, gemm->fn.dtype, gemm->coefficients, gemm->k, slot->fingerprints);
+    return mhcs_host_reference(&host, &mhcs_model_unknown, slot->results);
+}
+
+int mhcs_pipeline_check(const struct mhcs_slot *slot, const char *inputs, float *rel)
+{
+    const struct mhcs_host_slot host = host_slot(slot, inputs, MHCS_F32);
+    float raw[MHCS_ROWS_MAX][MHCS_COEFFICIENTS];
+
+    for (uint32_t r = 0; r < slot->call.rows; r++) {
+        memcpy(raw[r], slot->results[r].raw[MHCS_OPERANDS], sizeof(raw[r]));
+    }
+    return mhcs_host_check(&host, &raw[0][0], rel);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Process-wide state, and what a fork does to it. */
+#include "shadow/process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "shadow/budget.h"
+#include "shadow/drain.h"
+#include "shadow/engine.h"
+
+static _Atomic(const struct mhcs_settings *) settings; /* set once, with release */
+static atomic_int off = MHCS_REASONS_COUNT;            /* any thread; relaxed, a hint */
+
+/* Set once by the first thread to come, read by the drain thread. */
+static _Atomic(const struct mhcs_cublas *) first_cublas;
+static atomic_int first_device = -1;
+
+/* The child has neither the drain thread nor a usable CUDA of the parent's; it starts over at its
+ * own first match. Only the forking thread lives here, so plain writes are safe. */
+static void forget_parent(void)
+{
+    mhcs_drain_forget();
+    mhcs_engines_forget();
+    mhcs_counters_reset();
+    mhcs_hook_budget = (struct mhcs_budget){0};
+    atomic_store(&off, MHCS_REASONS_COUNT);
+    atomic_store(&first_cublas, NULL);
+    atomic_store(&first_device, -1);
+}
+
+void mhcs_shadow_configure(const struct mhcs_settings *new_settings)
+{
+    if (!atomic_exchange_explicit(&settings, new_settings, memory_order_acq_rel)) {
+        pthread_atfork(NULL, NULL, forget_parent);
+    }
+}
+
+const struct mhcs_settings *mhcs_process_settings(void)
+{
+    return atomic_load_explicit(&settings, memory_order_acquire);
+}
+
+enum mhcs_reason mhcs_process_off(void)
+{
+    return (enum mhcs_reason)atomic_load_explicit(&off, memory_order_relaxed);
+}
+
+void mhcs_process_turn_off(enum mhcs_reason why)
+{
+    atomic_store_explicit(&off, (int)why, memory_order_relaxed);
+}
+
+void mhcs_process_note(const struct mhcs_cublas *cublas, int device)
+{
+    const struct mhcs_cublas *no_cublas = NULL;
+    int no_device = -1;
+
+    if (cublas && !atomic_load_explicit(&first_cublas, memory_order_relaxed)) {
+        atomic_compare_exchange_strong(&first_cublas, &no_cublas, cublas);
+    }
+    if (device >= 0) {
+        atomic_compare_exchange_strong(&first_device, &no_device, device);
+    }
+}
+
+const struct mhcs_cublas *mhcs_process_cublas(void)
+{
+    return atomic_load_explicit(&first_cublas, memory_order_acquire);
+}
+
+int mhcs_process_device(void)
+{
+    return atomic_load_explicit(&first_device, memory_order_relaxed);
+}

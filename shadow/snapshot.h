@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies what a sampled GEMM touches into its slot, in stream order on the application's stream. */
+#ifndef MHCS_SNAPSHOT_H
+#define MHCS_SNAPSHOT_H
+
+#include "shadow/engine.h"
+
+/* False if an operand reaches beyond its CUDA allocation: a wrong guess of ours about a call must
+ * not become an illegal address in the application's context. Three driver look-ups. */
+bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm);
+
+/* Snapshots `parts` (enum mhcs_part bits) of slot->call on the stream of its GEMM. */
+CUresult mhcs_snapshot(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                       uint32_t parts);
+
+/* The last snapshot of a call (parts may be 0): as above, and records slot->ready behind it. */
+CUresult mhcs_snapshot_last(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                            uint32_t parts);
+
+#endif

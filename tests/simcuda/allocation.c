@@ -12,6 +12,20 @@ static uint64_t charged(const struct sim_allocation *a)
     return a->space == SIM_DEVICE ? (a->bytes + 255) & ~UINT64_C(255) : 0;
 }
 
+static struct sim_allocation *new_entry(CUcontext context, uint64_t bytes,
+                                        enum sim_memory_space space, unsigned flags)
+{
+    struct sim_allocation *a = calloc(1, sizeof(*a));
+
+    if (a)
+        *a = (struct sim_allocation){.bytes = bytes,
+                                     .context = context,
+                                     .space = space,
+                                     .flags = flags,
+                                     .id = ++sim.object_id};
+    return a;
+}
+
 CUresult sim_allocation_new(CUcontext context, uint64_t bytes, enum sim_memory_space space,
                             unsigned flags, struct sim_allocation **ret_allocation)
 {
@@ -20,11 +34,9 @@ CUresult sim_allocation_new(CUcontext context, uint64_t bytes, enum sim_memory_s
 
     if (bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    a = calloc(1, sizeof(*a));
+    a = new_entry(context, bytes, space, flags);
     if (!a)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *a = (struct sim_allocation){
-        .bytes = bytes, .context = context, .space = space, .flags = flags, .id = ++sim.object_id};
     /* In two steps because bytes may be near 2^64. */
     if (space == SIM_DEVICE &&
         (bytes > sim.device_bytes || charged(a) > sim.device_bytes - device->used))
@@ -43,6 +55,26 @@ CUresult sim_allocation_new(CUcontext context, uint64_t bytes, enum sim_memory_s
 out_of_memory:
     free(a);
     return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sim_allocation_adopt(CUcontext context, void *host, uint64_t bytes, unsigned flags)
+{
+    struct sim_allocation *a = new_entry(context, bytes, SIM_PINNED, flags);
+
+    if (!a)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    a->base = (uintptr_t)host;
+    a->adopted = true;
+    if (!sim_memory_adopt(sim.memory, a->base, bytes)) {
+        free(a);
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    }
+    if (!sim_table_put(&sim.allocations, a->base, a)) {
+        sim_memory_release(sim.memory, a->base);
+        free(a);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return CUDA_SUCCESS;
 }
 
 struct sim_allocation *sim_allocation_find(uint64_t address)

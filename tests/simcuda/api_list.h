@@ -71,6 +71,8 @@ API(cuMemHostAlloc, , 2020, CTX, NONE, (void **ret_host, size_t bytes, unsigned 
 API(cuMemFreeHost, , 2000, CTX, NONE, (void *host), (host))
 API(cuMemHostGetDevicePointer, _v2, 3020, CTX, NONE, (CUdeviceptr *ret_address, void *host, unsigned flags), (ret_address, host, flags))
 API(cuMemHostGetFlags, , 2030, CTX, NONE, (unsigned *ret_flags, void *host), (ret_flags, host))
+API(cuMemHostRegister, _v2, 6050, CTX, NONE, (void *host, size_t bytes, unsigned flags), (host, bytes, flags))
+API(cuMemHostUnregister, , 4000, CTX, NONE, (void *host), (host))
 API(cuMemAllocAsync, , 11020, CTX, PTSZ, (CUdeviceptr *ret_address, size_t bytes, CUstream stream), (ret_address, bytes, stream))
 API(cuMemFreeAsync, , 11020, CTX, PTSZ, (CUdeviceptr address, CUstream stream), (address, stream))
 API(cuPointerGetAttribute, , 4000, CTX, NONE, (void *ret_value, CUpointer_attribute attribute, CUdeviceptr address), (ret_value, attribute, address))

@@ -86,8 +86,30 @@ CUresult impl_cuMemAllocHost_v2(void **ret_host, size_t bytes)
     return impl_cuMemHostAlloc(ret_host, bytes, 0);
 }
 
+CUresult impl_cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    if (!host || bytes == 0 ||
+        flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                            CU_MEMHOSTREGISTER_READ_ONLY))
+        return CUDA_ERROR_INVALID_VALUE;
+    return sim_allocation_adopt(sim_context_current(), host, bytes, flags);
+}
+
+CUresult impl_cuMemHostUnregister(void *host)
+{
+    const struct sim_allocation *a = sim_allocation_find((uintptr_t)host);
+
+    if (!a || !a->adopted)
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return free_now((uintptr_t)host, SIM_PINNED);
+}
+
 CUresult impl_cuMemFreeHost(void *host)
 {
+    const struct sim_allocation *a = sim_allocation_find((uintptr_t)host);
+
+    if (a && a->adopted)
+        return CUDA_ERROR_INVALID_VALUE;
     return free_now((uintptr_t)host, SIM_PINNED);
 }
 

@@ -113,6 +113,7 @@ struct sim_allocation {
     CUcontext context;
     enum sim_memory_space space;
     unsigned flags;
+    bool adopted; /* the application's own memory, registered */
     bool freeing; /* cuMemFreeAsync is queued */
     uint64_t id;
 };
@@ -218,6 +219,8 @@ void sim_handle_remove(enum sim_kind kind, const void *object);
 /* allocation.c */
 CUresult sim_allocation_new(CUcontext context, uint64_t bytes, enum sim_memory_space space,
                             unsigned flags, struct sim_allocation **ret_allocation);
+/* Pinned memory that the application brings (cuMemHostRegister). */
+CUresult sim_allocation_adopt(CUcontext context, void *host, uint64_t bytes, unsigned flags);
 /* The allocation that holds the address, or NULL. */
 struct sim_allocation *sim_allocation_find(uint64_t address);
 void sim_allocation_free(struct sim_allocation *allocation);

@@ -43,7 +43,8 @@ struct race_slot {
 struct allocation {
     uint64_t base, bytes;
     enum sim_memory_space space;
-    bool live; /* else quarantined: only there to name a stale pointer */
+    bool live;    /* else quarantined: only there to name a stale pointer */
+    bool adopted; /* the memory belongs to the application */
     uint32_t *words;
     struct race_slot *races; /* per page; NULL until a kernel comes */
 };
@@ -113,7 +114,7 @@ static void drop_shadow(struct allocation *a)
 
 static void forget(struct allocation *a)
 {
-    if (a->space == SIM_PINNED)
+    if (a->space == SIM_PINNED && !a->adopted)
         munmap((void *)(uintptr_t)a->base, a->bytes);
     drop_shadow(a);
     free(a);
@@ -207,6 +208,23 @@ static uint64_t find_device(struct sim_memory *m, uint64_t bytes)
     return base;
 }
 
+static struct allocation *track(struct sim_memory *m, uint64_t base, uint64_t bytes,
+                                enum sim_memory_space space)
+{
+    struct allocation *a = must(malloc(sizeof(*a)));
+    *a = (struct allocation){.base = base, .bytes = bytes, .space = space, .live = true};
+    a->words = must(mmap(NULL, (bytes + 3) / 4 * sizeof(uint32_t), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (m->count == m->room) {
+        m->room = m->room == 0 ? 64 : m->room * 2;
+        m->at = must(realloc(m->at, m->room * sizeof(struct allocation *)));
+    }
+    const size_t i = above(m, base);
+    memmove(&m->at[i + 1], &m->at[i], (m->count++ - i) * sizeof(struct allocation *));
+    m->at[i] = a;
+    return a;
+}
+
 uint64_t sim_memory_alloc(struct sim_memory *m, uint64_t bytes, enum sim_memory_space space)
 {
     if (bytes == 0 || bytes > m->span)
@@ -220,18 +238,28 @@ uint64_t sim_memory_alloc(struct sim_memory *m, uint64_t bytes, enum sim_memory_
     }
     if (base == 0)
         return 0;
-    struct allocation *a = must(malloc(sizeof(*a)));
-    *a = (struct allocation){.base = base, .bytes = bytes, .space = space, .live = true};
-    a->words = must(mmap(NULL, (bytes + 3) / 4 * sizeof(uint32_t), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (m->count == m->room) {
-        m->room = m->room == 0 ? 64 : m->room * 2;
-        m->at = must(realloc(m->at, m->room * sizeof(struct allocation *)));
-    }
-    const size_t i = above(m, base);
-    memmove(&m->at[i + 1], &m->at[i], (m->count++ - i) * sizeof(struct allocation *));
-    m->at[i] = a;
+    track(m, base, bytes, space);
     return base;
+}
+
+bool sim_memory_adopt(struct sim_memory *m, uint64_t address, uint64_t bytes)
+{
+    if (bytes == 0 || address > UINT64_MAX - bytes)
+        return false;
+    const size_t i = above(m, address + bytes - 1);
+    if (i > 0 && m->at[i - 1]->base + m->at[i - 1]->bytes > address)
+        return false;
+    track(m, address, bytes, SIM_PINNED)->adopted = true;
+    return true;
+}
+
+/* No quarantine: the application may use its memory, and register it again. */
+static void disown(struct sim_memory *m, struct allocation *a)
+{
+    const size_t i = above(m, a->base) - 1;
+    memmove(&m->at[i], &m->at[i + 1], (--m->count - i) * sizeof(struct allocation *));
+    m->recent = NULL;
+    forget(a);
 }
 
 /* Gives a device range's whole pages back to the system. */
@@ -249,6 +277,10 @@ bool sim_memory_release(struct sim_memory *m, uint64_t address)
     struct allocation *a = holding(m, address);
     if (a == NULL || !a->live || a->base != address)
         return false;
+    if (a->adopted) {
+        disown(m, a);
+        return true;
+    }
     a->live = false;
     drop_shadow(a);
     if (a->space == SIM_DEVICE) {

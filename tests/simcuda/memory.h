@@ -58,6 +58,9 @@ void sim_memory_free_all(struct sim_memory *m);
 
 /* 0 if out of memory. Alignment 256. Fresh memory is uninitialised. */
 uint64_t sim_memory_alloc(struct sim_memory *m, uint64_t bytes, enum sim_memory_space space);
+/* Host memory that exists already, from now on known as pinned (cuMemHostRegister); releasing it
+ * leaves the memory itself alone. False: it overlaps an allocation. */
+bool sim_memory_adopt(struct sim_memory *m, uint64_t address, uint64_t bytes);
 /* Host address of pinned memory equals its device address. False: not the start of a live
  * allocation. */
 bool sim_memory_release(struct sim_memory *m, uint64_t address);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime API this library has: the one list of it, as api_list.h is for the driver.
+ *
+ * Includers define API(name, needs, twin, parameters, arguments):
+ *   needs   FREE: nothing. INIT: cuInit. CTX: the thread's device has a current context
+ *   twin    NONE, or PTSZ/PTDS: has a _ptsz/_ptds twin whose stream 0 is the thread's own
+ */
+#ifndef API
+#error "define API before including runtime_list.h"
+#endif
+
+/* clang-format off */
+API(cudaDriverGetVersion, FREE, NONE, (int *ret_version), (ret_version))
+API(cudaRuntimeGetVersion, FREE, NONE, (int *ret_version), (ret_version))
+
+API(cudaGetDeviceCount, INIT, NONE, (int *ret_count), (ret_count))
+API(cudaGetDevice, INIT, NONE, (int *ret_device), (ret_device))
+API(cudaSetDevice, INIT, NONE, (int device), (device))
+API(cudaInitDevice, INIT, NONE, (int device, unsigned device_flags, unsigned flags), (device, device_flags, flags))
+API(cudaGetDeviceProperties, INIT, NONE, (struct cudaDeviceProp *ret_properties, int device), (ret_properties, device))
+API(cudaDeviceGetAttribute, INIT, NONE, (int *ret_value, enum cudaDeviceAttr attribute, int device), (ret_value, attribute, device))
+API(cudaDeviceGetPCIBusId, INIT, NONE, (char *id, int size, int device), (id, size, device))
+API(cudaDeviceGetByPCIBusId, INIT, NONE, (int *ret_device, const char *id), (ret_device, id))
+API(cudaDeviceSynchronize, CTX, NONE, (void), ())
+API(cudaDeviceReset, INIT, NONE, (void), ())
+API(cudaDeviceGetStreamPriorityRange, CTX, NONE, (int *ret_least, int *ret_greatest), (ret_least, ret_greatest))
+API(cudaDeviceGetLimit, CTX, NONE, (size_t *ret_value, enum cudaLimit limit), (ret_value, limit))
+API(cudaDeviceSetLimit, CTX, NONE, (enum cudaLimit limit, size_t value), (limit, value))
+
+API(cudaMalloc, CTX, NONE, (void **ret_memory, size_t bytes), (ret_memory, bytes))
+API(cudaFree, CTX, NONE, (void *memory), (memory))
+API(cudaMallocHost, CTX, NONE, (void **ret_host, size_t bytes), (ret_host, bytes))
+API(cudaHostAlloc, CTX, NONE, (void **ret_host, size_t bytes, unsigned flags), (ret_host, bytes, flags))
+API(cudaFreeHost, CTX, NONE, (void *host), (host))
+API(cudaHostGetDevicePointer, CTX, NONE, (void **ret_memory, void *host, unsigned flags), (ret_memory, host, flags))
+API(cudaHostGetFlags, CTX, NONE, (unsigned *ret_flags, void *host), (ret_flags, host))
+API(cudaHostRegister, CTX, NONE, (void *host, size_t bytes, unsigned flags), (host, bytes, flags))
+API(cudaHostUnregister, CTX, NONE, (void *host), (host))
+API(cudaMallocAsync, CTX, PTSZ, (void **ret_memory, size_t bytes, cudaStream_t stream), (ret_memory, bytes, stream))
+API(cudaFreeAsync, CTX, PTSZ, (void *memory, cudaStream_t stream), (memory, stream))
+API(cudaMemGetInfo, CTX, NONE, (size_t *ret_free, size_t *ret_total), (ret_free, ret_total))
+API(cudaPointerGetAttributes, CTX, NONE, (struct cudaPointerAttributes *ret_attributes, const void *memory), (ret_attributes, memory))
+API(cudaMemcpy, CTX, PTDS, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind), (to, from, bytes, kind))
+API(cudaMemcpyAsync, CTX, PTSZ, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream), (to, from, bytes, kind, stream))
+API(cudaMemcpy2D, CTX, PTDS, (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind), (to, to_pitch, from, from_pitch, width, height, kind))
+API(cudaMemcpy2DAsync, CTX, PTSZ, (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream), (to, to_pitch, from, from_pitch, width, height, kind, stream))
+API(cudaMemset, CTX, PTDS, (void *to, int value, size_t bytes), (to, value, bytes))
+API(cudaMemsetAsync, CTX, PTSZ, (void *to, int value, size_t bytes, cudaStream_t stream), (to, value, bytes, stream))
+
+API(cudaStreamCreate, CTX, NONE, (cudaStream_t *ret_stream), (ret_stream))
+API(cudaStreamCreateWithFlags, CTX, NONE, (cudaStream_t *ret_stream, unsigned flags), (ret_stream, flags))
+API(cudaStreamCreateWithPriority, CTX, NONE, (cudaStream_t *ret_stream, unsigned flags, int priority), (ret_stream, flags, priority))
+API(cudaStreamDestroy, CTX, NONE, (cudaStream_t stream), (stream))
+API(cudaStreamSynchronize, CTX, PTSZ, (cudaStream_t stream), (stream))
+API(cudaStreamQuery, CTX, PTSZ, (cudaStream_t stream), (stream))
+API(cudaStreamWaitEvent, CTX, PTSZ, (cudaStream_t stream, cudaEvent_t event, unsigned flags), (stream, event, flags))
+API(cudaStreamGetFlags, CTX, PTSZ, (cudaStream_t stream, unsigned *ret_flags), (stream, ret_flags))
+API(cudaStreamGetPriority, CTX, PTSZ, (cudaStream_t stream, int *ret_priority), (stream, ret_priority))
+API(cudaStreamGetId, CTX, PTSZ, (cudaStream_t stream, unsigned long long *ret_id), (stream, ret_id))
+API(cudaStreamIsCapturing, CTX, PTSZ, (cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status), (stream, ret_status))
+#if CUDART_VERSION >= 13000 /* before, it had another signature and a version in its name */
+API(cudaStreamGetCaptureInfo, CTX, PTSZ, (cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status, unsigned long long *ret_id, cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_nodes, const cudaGraphEdgeData **ret_edges, size_t *ret_count), (stream, ret_status, ret_id, ret_graph, ret_nodes, ret_edges, ret_count))
+#endif
+API(cudaThreadExchangeStreamCaptureMode, INIT, NONE, (enum cudaStreamCaptureMode *mode), (mode))
+API(cudaLaunchHostFunc, CTX, PTSZ, (cudaStream_t stream, cudaHostFn_t function, void *data), (stream, function, data))
+
+API(cudaEventCreate, CTX, NONE, (cudaEvent_t *ret_event), (ret_event))
+API(cudaEventCreateWithFlags, CTX, NONE, (cudaEvent_t *ret_event, unsigned flags), (ret_event, flags))
+API(cudaEventRecord, CTX, PTSZ, (cudaEvent_t event, cudaStream_t stream), (event, stream))
+API(cudaEventRecordWithFlags, CTX, PTSZ, (cudaEvent_t event, cudaStream_t stream, unsigned flags), (event, stream, flags))
+API(cudaEventQuery, CTX, NONE, (cudaEvent_t event), (event))
+API(cudaEventSynchronize, CTX, NONE, (cudaEvent_t event), (event))
+API(cudaEventDestroy, CTX, NONE, (cudaEvent_t event), (event))
+API(cudaEventElapsedTime, CTX, NONE, (float *ret_ms, cudaEvent_t from, cudaEvent_t to), (ret_ms, from, to))
+
+API(cudaGetDriverEntryPoint, INIT, PTSZ, (const char *symbol, void **ret_function, unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status), (symbol, ret_function, flags, ret_status))
+API(cudaGetDriverEntryPointByVersion, INIT, PTSZ, (const char *symbol, void **ret_function, unsigned version, unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status), (symbol, ret_function, version, flags, ret_status))

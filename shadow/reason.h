@@ -22,7 +22,7 @@
     X(CAPTURED, MHCS_CAPTURED, "captured", MHCS_LOG_WARN,                                          \
       "calls are captured into a CUDA graph and not checked: replays do not call cuBLAS (start "   \
       "the server without CUDA graphs to check its decode steps)")                                 \
-    X(NO_DRIVER, MHCS_FAILED, "no_driver", MHCS_LOG_ERROR, "the CUDA driver can't be used")        \
+    X(NO_DRIVER, MHCS_FAILED, "no_driver", MHCS_LOG_DEBUG, "the CUDA driver can't be used")        \
     X(NO_CONTEXT, MHCS_FAILED, "no_context", MHCS_LOG_WARN,                                        \
       "calls are not sampled: no CUDA context is current on their thread")                         \
     X(TOO_MANY_CONTEXTS, MHCS_FAILED, "too_many_contexts", MHCS_LOG_WARN,                          \
@@ -37,6 +37,11 @@
       "a GEMM is not sampled: the driver can't tell the state of its stream")                      \
     X(TYPES, MHCS_FAILED, "types", MHCS_LOG_WARN,                                                  \
       "a GEMM is not sampled: a scalar is missing, or something is not of type f32, bf16 or f16")  \
+    X(ARGUMENTS, MHCS_FAILED, "arguments", MHCS_LOG_WARN,                                          \
+      "a mixing GEMM is not sampled: a type, operation, pointer or leading dimension of it can't " \
+      "be followed")                                                                               \
+    X(HANDLE, MHCS_FAILED, "handle", MHCS_LOG_WARN,                                                \
+      "a mixing GEMM is not sampled: its cuBLAS does not tell the stream and modes of its handle") \
     X(GEMM, MHCS_FAILED, "gemm", MHCS_LOG_INFO,                                                    \
       "a GEMM that was due returned an error to the application; it is not sampled")               \
     X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \
@@ -61,6 +66,10 @@ extern const struct mhcs_reason_info mhcs_reason_info[MHCS_REASONS_COUNT];
 
 /* Any thread: counts the reason and its counter. Lock-free. */
 void mhcs_turn_away(enum mhcs_reason reason);
+
+/* The same for a due call, and sees to it that the drain thread runs: there may never be a sample,
+ * and someone must name the reason. The first one starts a thread. */
+void mhcs_decline(enum mhcs_reason reason);
 
 /* Drain thread: a call counted as sampled is not recorded after all. */
 void mhcs_sample_lost(enum mhcs_reason reason);

@@ -164,6 +164,12 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     return TAKEN;
 }
 
+void mhcs_decline(enum mhcs_reason reason)
+{
+    mhcs_turn_away(reason);
+    mhcs_drain_start();
+}
+
 bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm)
 {
     int64_t begin = mhcs_clock(CLOCK_MONOTONIC);
@@ -173,8 +179,7 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
     sample->engine = NULL;
     reason = take(sample, gemm, &begin);
     if (reason != TAKEN) {
-        mhcs_turn_away(reason);
-        mhcs_drain_start(); /* there may be no sample ever, and someone must say so */
+        mhcs_decline(reason);
         return false;
     }
     end = mhcs_clock(CLOCK_MONOTONIC);

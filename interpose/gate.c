@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "interpose/env.h"
 #include "interpose/filter.h"
 #include "interpose/sample.h"
-#include "shadow/log.h"
+#include "shadow/reason.h"
 
 /* Set on the way into the real function. Initial-exec: the general model calls __tls_get_addr,
  * which may allocate. */
@@ -22,9 +21,6 @@ static struct mhcs_settings settings;
 static struct mhcs_sampler sampler;
 static bool tf32_allowed;
 
-/* Set by the first thread that meets a call which can't be followed. */
-static atomic_bool failure_said;
-
 static void configure(void)
 {
     mhcs_env_read(environ, &settings);
@@ -33,21 +29,7 @@ static void configure(void)
     mhcs_shadow_configure(&settings);
 }
 
-static bool fail(const char *why, const struct mhcs_call *call)
-{
-    mhcs_count(MHCS_FAILED);
-    if (!atomic_exchange_explicit(&failure_said, true, memory_order_relaxed)) {
-        mhcs_log(
-            MHCS_LOG_WARN,
-            "a mixing GEMM was sampled but not checked: %s (types %d, %d -> %d, compute type "
-            "%d, m %lld, n %lld, k %lld); this is said once, the counter 'failed' has the rest",
-            why, (int)call->a_type, (int)call->b_type, (int)call->c_type, (int)call->compute,
-            (long long)call->m, (long long)call->n, (long long)call->k);
-    }
-    return false;
-}
-
-/* The whole of pass->gemm. */
+/* The whole of pass->gemm. False: declined, for a reason that is counted and named. */
 static bool describe(struct mhcs_pass *pass, struct mhcs_library *library,
                      const struct mhcs_call *call, enum mhcs_side side)
 {
@@ -55,14 +37,13 @@ static bool describe(struct mhcs_pass *pass, struct mhcs_library *library,
     struct mhcs_handle_state state;
 
     if (!mhcs_filter_fold(call, side, gemm)) {
-        return fail("its types or arguments are none that can be followed", call);
+        mhcs_decline(MHCS_REASON_ARGUMENTS);
+        return false;
     }
-    if (!library || !mhcs_library_handle_state(library, call->handle, &state)) {
-        return fail("its cuBLAS does not tell the handle's stream and modes", call);
-    }
-    gemm->cublas = mhcs_library_cublas(library, call->handle);
-    if (!gemm->cublas) {
-        return fail("out of memory", call);
+    gemm->cublas = library ? mhcs_library_cublas(library, call->handle) : NULL;
+    if (!gemm->cublas || !mhcs_library_handle_state(library, call->handle, &state)) {
+        mhcs_decline(MHCS_REASON_HANDLE);
+        return false;
     }
     gemm->stream = state.stream;
     gemm->scalars_on_device = state.scalars_on_device;

@@ -7,6 +7,7 @@
 
 #include "fakecublas.h"
 #include "shadow/log.h"
+#include "shadow/reason.h"
 
 static atomic_uint_fast64_t counters[MHCS_COUNTERS];
 static enum mhcs_log_level log_level = MHCS_LOG_WARN;
@@ -33,6 +34,11 @@ void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
 
 void mhcs_shadow_configure(const struct mhcs_settings *settings)
 {
+}
+
+void mhcs_decline(enum mhcs_reason reason)
+{
+    mhcs_count(MHCS_FAILED);
 }
 
 void mhcs_count(enum mhcs_counter which)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK ((size_t)1 << 20)
+#define CHUNK ((size_t)1 << 18)
 
 const uint8_t *mhcs_source_data(const struct mhcs_source *source)
 {

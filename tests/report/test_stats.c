@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statistics: any order gives the same bytes, and the numbers are right. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/report/random.h"
+#include "tools/report/stats.h"
+
+#define VALUES 4000
+
+/* Any finite non-negative double, subnormals included, each exponent as likely as another. */
+static double any_double(uint64_t *state)
+{
+    return ldexp(uniform(state), (int)pick(state, 2090) - 1070);
+}
+
+static void a_sum_has_the_same_bytes_in_every_order(void **unused)
+{
+    static double values[VALUES];
+    static size_t order[VALUES];
+    struct mhcs_exact sum = {0}, parts[5] = {0}, merged = {0};
+    uint64_t state = test_seed("sum");
+
+    for (size_t i = 0; i < VALUES; i++) {
+        values[i] = any_double(&state);
+        mhcs_exact_add(&sum, values[i]);
+    }
+    shuffle(&state, order, VALUES);
+    for (size_t i = 0; i < VALUES; i++)
+        mhcs_exact_add(&parts[pick(&state, 5)], values[order[i]]);
+    for (size_t i = 0; i < 5; i++)
+        mhcs_exact_merge(&merged, &parts[(i + 3) % 5]);
+    assert_memory_equal(&sum, &merged, sizeof(sum));
+}
+
+static double sum_of(const double *values, size_t count)
+{
+    struct mhcs_exact sum = {0};
+
+    for (size_t i = 0; i < count; i++)
+        mhcs_exact_add(&sum, values[i]);
+    return mhcs_exact_value(&sum);
+}
+
+static void a_sum_is_rounded_once_to_nearest_even(void **unused)
+{
+    const double tie[] = {1, 0x1p-53};
+    const double above_tie[] = {0x1p-1074, 1, 0x1p-53};
+    const double odd_tie[] = {1 + 0x1p-52, 0x1p-53};
+    const double carry[] = {0x1.fffffffffffffp63, 0x1p11, 0x1p-60};
+    const double smallest[] = {0x1p-1074, 0x1p-1074};
+    const double largest[] = {0x1.fffffffffffffp1023};
+
+    assert_true(sum_of(tie, 2) == 1);
+    assert_true(sum_of(above_tie, 3) == 1 + 0x1p-52);
+    assert_true(sum_of(odd_tie, 2) == 1 + 0x1p-51);
+    assert_true(sum_of(carry, 3) == 0x1p64);
+    assert_true(sum_of(smallest, 2) == 0x1p-1073);
+    assert_true(sum_of(largest, 1) == largest[0]);
+    assert_true(sum_of(NULL, 0) == 0);
+}
+
+static void a_sum_of_integers_is_that_integer(void **unused)
+{
+    struct mhcs_exact sum = {0};
+    uint64_t state = test_seed("integers"), total = 0;
+
+    for (int i = 0; i < 2000; i++) {
+        const uint64_t value = next_bits(&state) >> 24;
+
+        mhcs_exact_add(&sum, (double)value);
+        total += value;
+    }
+    assert_true(mhcs_exact_value(&sum) == (double)total);
+}
+
+static int compare_floats(const void *left, const void *right)
+{
+    const float a = *(const float *)left, b = *(const float *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void percentiles_are_within_the_documented_error_of_sorted_values(void **unused)
+{
+    static const uint32_t asked[] = {1, 100, 5000, 9000, 9900, 9990, 9999};
+    static float values[VALUES];
+    static struct mhcs_stat stat;
+    uint64_t state = test_seed("percentiles");
+
+    for (size_t i = 0; i < VALUES; i++) {
+        values[i] = i % 50 ? (float)exp(4 * gaussian(&state) - 8) : 0;
+        mhcs_stat_add(&stat, i % 2 ? values[i] : -values[i]);
+    }
+    qsort(values, VALUES, sizeof(values[0]), compare_floats);
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        const size_t rank = (VALUES * (size_t)asked[i] + 9999) / 10000;
+        const double truth = (double)values[rank - 1];
+        const double got = mhcs_stat_percentile(&stat, asked[i]);
+
+        if (fabs(got - truth) > MHCS_HIST_ERROR * truth)
+            fail_msg("percentile %u/10000 is %g, sorted values say %g", asked[i], got, truth);
+    }
+    assert_true(mhcs_stat_percentile(&stat, 10000) == (double)values[VALUES - 1]);
+}
+
+static uint32_t only_bucket(float value)
+{
+    static struct mhcs_hist hist;
+    uint32_t at = 0;
+
+    memset(&hist, 0, sizeof(hist));
+    mhcs_hist_add(&hist, value);
+    while (hist.bucket[at] == 0)
+        at++;
+    return at;
+}
+
+static void a_bucket_starts_exactly_at_its_edge(void **unused)
+{
+    for (int exponent = -79; exponent < 24; exponent += 3)
+        for (int step = 0; step < 32; step++) {
+            const float edge = ldexpf(1 + (float)step / 32, exponent);
+
+            assert_int_equal(only_bucket(edge), 32 * (exponent + 80) + step);
+            assert_int_equal(only_bucket(nextafterf(edge, 0)), 32 * (exponent + 80) + step - 1);
+        }
+    assert_int_equal(only_bucket(0x1p-149f), 0);
+    assert_int_equal(only_bucket(3e38f), MHCS_HIST_BUCKETS - 1);
+}
+
+static void undefined_values_are_counted_and_not_averaged(void **unused)
+{
+    static struct mhcs_stat stat;
+
+    mhcs_stat_add(&stat, 3);
+    mhcs_stat_add(&stat, NAN);
+    mhcs_stat_add(&stat, -4);
+    mhcs_stat_add(&stat, INFINITY);
+    assert_int_equal(stat.undefined, 2);
+    assert_int_equal(stat.hist.count, 2);
+    assert_true(mhcs_stat_rms(&stat) == sqrt(12.5));
+    assert_true(stat.max == 4);
+}
+
+static void an_empty_statistic_has_no_value(void **unused)
+{
+    static const struct mhcs_stat empty;
+    static const struct mhcs_moments no_moments;
+
+    assert_true(isnan(mhcs_stat_rms(&empty)));
+    assert_true(isnan(mhcs_stat_percentile(&empty, 5000)));
+    assert_true(isnan(mhcs_moments_mean(&no_moments)));
+    assert_true(isnan(mhcs_moments_standard_error(&no_moments)));
+}
+
+#define PARTS 7
+
+static void statistics_merge_to_the_same_bytes_in_every_order(void **unused)
+{
+    static struct mhcs_stat whole, part[PARTS], merged;
+    static struct mhcs_moments whole_moments, moments[PARTS], merged_moments;
+    size_t order[PARTS];
+    uint64_t state = test_seed("merge");
+
+    for (size_t i = 0; i < VALUES; i++) {
+        const float value = i % 97 ? (float)(1e-3 * gaussian(&state)) : NAN;
+        const size_t p = pick(&state, PARTS);
+
+        mhcs_stat_add(&whole, value);
+        mhcs_stat_add(&part[p], value);
+        if (!isnan(value)) {
+            mhcs_moments_add(&whole_moments, fabs((double)value));
+            mhcs_moments_add(&moments[p], fabs((double)value));
+        }
+    }
+    shuffle(&state, order, PARTS);
+    for (size_t i = 0; i < PARTS; i++) {
+        mhcs_stat_merge(&merged, &part[order[i]]);
+        mhcs_moments_merge(&merged_moments, &moments[order[i]]);
+    }
+    assert_memory_equal(&merged, &whole, sizeof(whole));
+    assert_memory_equal(&merged_moments, &whole_moments, sizeof(whole_moments));
+}
+
+static void the_standard_error_is_that_of_the_textbook(void **unused)
+{
+    const double values[] = {2, 4, 4, 4, 5, 5, 7, 9}; /* mean 5, sum of squared deviations 32 */
+    static struct mhcs_moments moments;
+
+    for (int i = 0; i < 8; i++)
+        mhcs_moments_add(&moments, values[i]);
+    assert_true(mhcs_moments_mean(&moments) == 5);
+    assert_true(fabs(mhcs_moments_standard_error(&moments) - sqrt(32.0 / 7 / 8)) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_has_the_same_bytes_in_every_order),
+        cmocka_unit_test(a_sum_is_rounded_once_to_nearest_even),
+        cmocka_unit_test(a_sum_of_integers_is_that_integer),
+        cmocka_unit_test(percentiles_are_within_the_documented_error_of_sorted_values),
+        cmocka_unit_test(a_bucket_starts_exactly_at_its_edge),
+        cmocka_unit_test(undefined_values_are_counted_and_not_averaged),
+        cmocka_unit_test(an_empty_statistic_has_no_value),
+        cmocka_unit_test(statistics_merge_to_the_same_bytes_in_every_order),
+        cmocka_unit_test(the_standard_error_is_that_of_the_textbook),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

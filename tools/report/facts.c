@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of the processes: JSON in, lines of text and sums of counters out. */
+#include "tools/report/facts.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/report/text.h"
+
+const char *const mhcs_fact_label[] = {
+#define MHCS_FACT_LABEL(name, label) label,
+    MHCS_FACTS(MHCS_FACT_LABEL)
+#undef MHCS_FACT_LABEL
+};
+
+/* ---- reading JSON ---- */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *get_text(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(get(object, key));
+
+    return text ? text : "";
+}
+
+static double get_number(const cJSON *object, const char *key)
+{
+    const cJSON *item = get(object, key);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static uint64_t get_count(const cJSON *object, const char *key)
+{
+    const double value = get_number(object, key);
+
+    return value >= 0 && value < 0x1p64 ? (uint64_t)value : 0;
+}
+
+/* ---- distinct values ---- */
+
+/* Takes `text` over. */
+static void keep_distinct(struct mhcs_distinct *distinct, char *text)
+{
+    for (size_t i = 0; i < distinct->count; i++)
+        if (!strcmp(distinct->value[i].text, text)) {
+            distinct->value[i].files++;
+            free(text);
+            return;
+        }
+    if (distinct->count == MHCS_DISTINCT_MAX) {
+        distinct->further++;
+        free(text);
+        return;
+    }
+    distinct->value[distinct->count].text = text;
+    distinct->value[distinct->count++].files = 1;
+}
+
+/* Text being put together, then kept. */
+struct draft {
+    char *text;
+    size_t size;
+    FILE *stream;
+};
+
+static int draft_open(struct draft *draft)
+{
+    draft->stream = open_memstream(&draft->text, &draft->size);
+    return draft->stream ? 0 : -ENOMEM;
+}
+
+static int draft_keep(struct draft *draft, struct mhcs_distinct *distinct)
+{
+    if (fclose(draft->stream)) {
+        free(draft->text);
+        return -ENOMEM;
+    }
+    mhcs_text_clean(draft->text);
+    if (*draft->text)
+        keep_distinct(distinct, draft->text);
+    else
+        free(draft->text);
+    return 0;
+}
+
+/* ---- the first frame ---- */
+
+static void write_command(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *word;
+    const char *space = "";
+
+    cJSON_ArrayForEach(word, get(json, "command")) if (cJSON_IsString(word))
+    {
+        fprintf(out, "%s%s", space, word->valuestring);
+        space = " ";
+    }
+}
+
+static void write_label(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    fputs(get_text(json, "label"), out);
+}
+
+static void write_gpu(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *gpu = get(json, "gpu");
+
+    if (!*get_text(gpu, "name"))
+        return;
+    fputs(get_text(gpu, "name"), out);
+    if (*get_text(gpu, "cc"))
+        fprintf(out, ", compute capability %s", get_text(gpu, "cc"));
+    if (get_count(gpu, "sm_count") > 0)
+        fprintf(out, ", %" PRIu64 " SMs", get_count(gpu, "sm_count"));
+    if (cJSON_IsTrue(get(gpu, "simulated"))) {
+        facts->simulated = true;
+        fputs(", SIMULATED", out);
+    }
+}
+
+static void write_driver(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *driver = get(json, "driver");
+    const uint64_t version = get_count(driver, "version");
+
+    if (version > 0)
+        fprintf(out, "CUDA %" PRIu64 ".%" PRIu64, version / 1000, version % 1000 / 10);
+    if (cJSON_IsTrue(get(driver, "simulated"))) {
+        facts->simulated = true;
+        fputs(version > 0 ? ", SIMULATED" : "SIMULATED", out);
+    }
+}
+
+static void write_cublas(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *cublas = get(json, "cublas");
+    const uint64_t version = get_count(cublas, "version");
+
+    if (version > 0)
+        fprintf(out, "%" PRIu64 ".%" PRIu64 ".%" PRIu64 "  ", version / 10000, version / 100 % 100,
+                version % 100);
+    fputs(get_text(cublas, "path"), out);
+}
+
+static void write_environment(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *item;
+    const char *space = "";
+
+    cJSON_ArrayForEach(item, get(json, "environment")) if (cJSON_IsString(item))
+    {
+        fprintf(out, "%s%s=%s", space, item->string, item->valuestring);
+        space = " ";
+    }
+}
+
+static void write_model(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *model = get(json, "model");
+    const char *source = get_text(model, "source");
+    const cJSON *scale = get(model, "scale");
+
+    if (!cJSON_IsObject(model))
+        return;
+    if (!*source || !strcmp(source, "none")) {
+        facts->neutral_model = true;
+        fputs("no checkpoint: maps with scale 1, base 0, NOT the model's own", out);
+    } else {
+        fprintf(out, "%s", source);
+        if (cJSON_GetArraySize(scale) == 3)
+            fprintf(out, ", scale %g %g %g", cJSON_GetArrayItem(scale, 0)->valuedouble,
+                    cJSON_GetArrayItem(scale, 1)->valuedouble,
+                    cJSON_GetArrayItem(scale, 2)->valuedouble);
+    }
+    fprintf(out, "; hc_eps %g, norm_eps %g, %" PRIu64 " Sinkhorn sweeps",
+            get_number(model, "hc_eps"), get_number(model, "norm_eps"),
+            get_count(model, "iterations"));
+}
+
+static void write_sampling(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *settings = get(json, "settings");
+    const double sample = get_number(settings, "sample");
+
+    if (!cJSON_IsObject(settings))
+        return;
+    if (sample >= 1)
+        fputs("every call", out);
+    else if (sample > 0)
+        fprintf(out, "1 call in %.4g", 1 / sample);
+    else
+        fputs("off", out);
+    fprintf(out, ", %" PRIu64 " rows a call, reference \"%s\"", get_count(settings, "rows"),
+            get_text(settings, "reference"));
+}
+
+static int add_process(struct mhcs_facts *facts, const cJSON *json)
+{
+    char *text;
+
+    if (facts->processes == facts->processes_room) {
+        const size_t room = facts->processes_room ? 2 * facts->processes_room : 16;
+        char **process = reallocarray(facts->process, room, sizeof(*process));
+
+        if (!process)
+            return -ENOMEM;
+        facts->process = process;
+        facts->processes_room = room;
+    }
+    if (asprintf(&text, "%s %.0f", get_text(json, "host"), get_number(json, "pid")) < 0)
+        return -ENOMEM;
+    mhcs_text_clean(text);
+    facts->process[facts->processes++] = text;
+    return 0;
+}
+
+static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
+{
+    static void (*const write[])(FILE *, struct mhcs_facts *, const cJSON *) = {
+        [MHCS_FACT_COMMAND] = write_command, [MHCS_FACT_LABEL] = write_label,
+        [MHCS_FACT_GPU] = write_gpu,         [MHCS_FACT_DRIVER] = write_driver,
+        [MHCS_FACT_CUBLAS] = write_cublas,   [MHCS_FACT_ENVIRONMENT] = write_environment,
+        [MHCS_FACT_MODEL] = write_model,     [MHCS_FACT_SAMPLING] = write_sampling,
+    };
+    struct draft draft;
+    int ret = add_process(facts, json);
+
+    for (size_t i = 0; !ret && i < sizeof(write) / sizeof(write[0]); i++) {
+        ret = draft_open(&draft);
+        if (ret)
+            break;
+        write[i](draft.stream, facts, json);
+        ret = draft_keep(&draft, &facts->fact[i]);
+    }
+    return ret;
+}
+
+/* ---- later frames ---- */
+
+static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
+{
+    const cJSON *site;
+    struct draft draft;
+    int ret;
+
+    cJSON_ArrayForEach(site, sites)
+    {
+        ret = draft_open(&draft);
+        if (ret)
+            return ret;
+        if (get_count(site, "k") > 0)
+            fprintf(draft.stream, "%" PRIu64 " x %" PRIu64 ", weights in %s",
+                    get_count(site, "coefficients"), get_count(site, "k"), get_text(site, "dtype"));
+        ret = draft_keep(&draft, &facts->fact[MHCS_FACT_SHAPE]);
+        if (ret)
+            return ret;
+    }
+    return 0;
+}
+
+static void set_counters(struct mhcs_facts *facts, const cJSON *counters)
+{
+    static const char *const keys[MHCS_COUNTERS] = {
+        [MHCS_SEEN] = "seen",       [MHCS_MATCHED] = "matched",   [MHCS_SAMPLED] = "sampled",
+        [MHCS_DROPPED] = "dropped", [MHCS_CAPTURED] = "captured", [MHCS_FAILED] = "failed",
+    };
+    static const char *const reasons[MHCS_REASONS_COUNT] = {
+#define MHCS_REASON_KEY(name, counter, key, level, text) key,
+        MHCS_REASONS(MHCS_REASON_KEY)
+#undef MHCS_REASON_KEY
+    };
+
+    facts->file_counted = true;
+    for (int i = 0; i < MHCS_COUNTERS; i++)
+        facts->file_counter[i] = get_count(counters, keys[i]);
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++)
+        facts->file_reason[i] = get_count(get(counters, "reasons"), reasons[i]);
+}
+
+static int add_event(struct mhcs_facts *facts, const cJSON *event)
+{
+    const char *kind = get_text(event, "event");
+    const bool armed = !strcmp(kind, "armed");
+    const char *text = get_text(event, "text");
+    struct draft draft;
+    int ret = draft_open(&draft);
+
+    if (ret)
+        return ret;
+    if (armed)
+        fprintf(draft.stream, "reference runs as \"%s\", %" PRIu64 " slots",
+                get_text(event, "mode"), get_count(event, "slots"));
+    else if (*text)
+        fprintf(draft.stream, "%s", text);
+    else if (*kind)
+        fprintf(draft.stream, "%s: %s", kind, get_text(event, "reason"));
+    return draft_keep(&draft, armed ? &facts->fact[MHCS_FACT_ENGINE] : &facts->events);
+}
+
+int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
+{
+    cJSON *json = cJSON_Parse(text);
+    const cJSON *event;
+    int ret = 0;
+
+    if (cJSON_HasObjectItem(json, "format"))
+        ret = add_process_facts(facts, json);
+    if (!ret)
+        ret = add_shapes(facts, get(json, "sites"));
+    if (cJSON_IsObject(get(json, "counters")))
+        set_counters(facts, get(json, "counters"));
+    cJSON_ArrayForEach(event, get(json, "events")) if (!ret) ret = add_event(facts, event);
+    cJSON_Delete(json);
+    return ret;
+}
+
+void mhcs_facts_end_file(struct mhcs_facts *facts)
+{
+    facts->counted |= facts->file_counted;
+    for (int i = 0; i < MHCS_COUNTERS; i++)
+        facts->counter[i] += facts->file_counter[i];
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++)
+        facts->reason[i] += facts->file_reason[i];
+    facts->file_counted = false;
+    memset(facts->file_counter, 0, sizeof(facts->file_counter));
+    memset(facts->file_reason, 0, sizeof(facts->file_reason));
+}
+
+/* ---- order and end ---- */
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strverscmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int compare_values(const void *left, const void *right)
+{
+    return compare_texts(left, right); /* .text is the first member */
+}
+
+void mhcs_facts_sort(struct mhcs_facts *facts)
+{
+    for (int i = 0; i < MHCS_FACTS_COUNT; i++)
+        qsort(facts->fact[i].value, facts->fact[i].count, sizeof(facts->fact[i].value[0]),
+              compare_values);
+    qsort(facts->events.value, facts->events.count, sizeof(facts->events.value[0]), compare_values);
+    if (facts->processes > 0)
+        qsort(facts->process, facts->processes, sizeof(*facts->process), compare_texts);
+}
+
+static void distinct_free(struct mhcs_distinct *distinct)
+{
+    for (size_t i = 0; i < distinct->count; i++)
+        free(distinct->value[i].text);
+}
+
+void mhcs_facts_free(struct mhcs_facts *facts)
+{
+    for (int i = 0; i < MHCS_FACTS_COUNT; i++)
+        distinct_free(&facts->fact[i]);
+    distinct_free(&facts->events);
+    for (size_t i = 0; i < facts->processes; i++)
+        free(facts->process[i]);
+    free(facts->process);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary's first sections: what ran, and how much of it was seen. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/report/report.h"
+#include "tools/report/text.h"
+
+#define PROCESSES_SHOWN 16
+
+static void print_line(FILE *out, const char *label, const char *text)
+{
+    char padded[24];
+
+    snprintf(padded, sizeof(padded), "  %-13s", label);
+    mhcs_text_wrap(out, padded, text);
+}
+
+/* One line per different value; how many traces have it, unless all agree. */
+static void print_distinct(FILE *out, const char *label, const struct mhcs_distinct *distinct)
+{
+    const bool several = distinct->count + (distinct->further > 0) > 1;
+
+    for (size_t i = 0; i < distinct->count; i++) {
+        char *text = NULL;
+        const uint64_t times = distinct->value[i].files;
+
+        if (several && asprintf(&text, "%s (%" PRIu64 "x)", distinct->value[i].text, times) < 0)
+            text = NULL;
+        print_line(out, i ? "" : label, text ? text : distinct->value[i].text);
+        free(text);
+    }
+    if (distinct->further > 0)
+        fprintf(out, "  %-13sand further ones (%" PRIu64 "x)\n", "", distinct->further);
+}
+
+static void print_processes(FILE *out, const struct mhcs_facts *facts)
+{
+    const size_t shown = facts->processes < PROCESSES_SHOWN ? facts->processes : PROCESSES_SHOWN;
+    char text[PROCESSES_SHOWN * 80 + 40] = "";
+    size_t length = 0;
+
+    if (facts->processes == 0)
+        return;
+    for (size_t i = 0; i < shown; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.72s", i ? ", " : "",
+                                   facts->process[i]);
+    if (facts->processes > shown)
+        snprintf(text + length, sizeof(text) - length, " and %zu more", facts->processes - shown);
+    print_line(out, "host pid", text);
+}
+
+static void print_paths(FILE *out, const struct mhcs_collect *collect)
+{
+    for (size_t i = 0; i < collect->paths; i++) {
+        const struct mhcs_path_line *path = collect->path[i];
+        char text[128];
+
+        snprintf(text, sizeof(text), "%s, %" PRIu64 " rows%s", path->text, path->rows,
+                 path->parsed ? "" : " (not a path this version knows: not judged)");
+        print_line(out, i ? "" : "declared", text);
+    }
+    if (collect->rows_of_other_paths > 0)
+        fprintf(out, "  %-13s%" PRIu64 " rows of further paths, not judged\n", "",
+                collect->rows_of_other_paths);
+}
+
+static void print_time(FILE *out, const struct mhcs_collect *collect)
+{
+    char first[MHCS_CLOCK_BYTES], last[MHCS_CLOCK_BYTES], text[2 * MHCS_CLOCK_BYTES + 40];
+
+    snprintf(text, sizeof(text), "%s to %s, %.3g s", mhcs_text_clock(collect->first, first),
+             mhcs_text_clock(collect->last, last),
+             ((double)collect->last - (double)collect->first) / 1e9);
+    print_line(out, "time", text);
+}
+
+void mhcs_report_run(FILE *out, const struct mhcs_report *report)
+{
+    fprintf(out, "%sWhat ran%s (%zu trace%s)\n", mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN),
+            report->files.count, report->files.count == 1 ? "" : "s");
+    if (report->facts.simulated)
+        mhcs_text_wrap(
+            out, "  ",
+            "SIMULATED GPU: these numbers come from the CPU simulation, not from a GPU.");
+    print_processes(out, &report->facts);
+    for (int i = 0; i < MHCS_FACTS_COUNT; i++)
+        print_distinct(out, mhcs_fact_label[i], &report->facts.fact[i]);
+    print_paths(out, report->collect);
+    print_time(out, report->collect);
+    fputc('\n', out);
+}
+
+/* ---- coverage ---- */
+
+static const char *reason_text(int reason)
+{
+    static const char *const texts[] = {
+#define REASON_TEXT(name, counter, key, level, text) text,
+        MHCS_REASONS(REASON_TEXT)
+#undef REASON_TEXT
+    };
+
+    return texts[reason];
+}
+
+static void print_reasons(FILE *out, const struct mhcs_facts *facts)
+{
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++) {
+        char label[40];
+
+        if (facts->reason[i] == 0)
+            continue;
+        snprintf(label, sizeof(label), "  %" PRIu64 " times ", facts->reason[i]);
+        mhcs_text_wrap(out, label, reason_text(i));
+    }
+}
+
+static void warn(FILE *out, const char *text)
+{
+    fputs(mhcs_colour(MHCS_YELLOW), out);
+    mhcs_text_wrap(out, "  WARNING: ", text);
+    fputs(mhcs_colour(MHCS_PLAIN), out);
+}
+
+static void print_counters(FILE *out, const struct mhcs_facts *facts)
+{
+    const uint64_t *counter = facts->counter;
+
+    fprintf(out,
+            "  calls: seen %" PRIu64 "  matched %" PRIu64 "  sampled %" PRIu64 "  dropped %" PRIu64
+            "  captured-unchecked %" PRIu64 "  failed %" PRIu64 "\n",
+            counter[MHCS_SEEN], counter[MHCS_MATCHED], counter[MHCS_SAMPLED], counter[MHCS_DROPPED],
+            counter[MHCS_CAPTURED], counter[MHCS_FAILED]);
+    print_reasons(out, facts);
+    if (counter[MHCS_MATCHED] == 0)
+        warn(out, "no call had the shape of an mHC mixing GEMM.");
+    if (counter[MHCS_CAPTURED] > counter[MHCS_SAMPLED])
+        warn(out, "most calls that were due were captured into CUDA graphs and not checked: the "
+                  "decode steps of this run were hardly seen. --disable-cuda-graph makes them "
+                  "visible.");
+    if (counter[MHCS_DROPPED] > counter[MHCS_SAMPLED])
+        warn(out, "most calls that were due were dropped: what was seen may not be typical.");
+    if (counter[MHCS_FAILED] > counter[MHCS_SAMPLED])
+        warn(out, "most calls that were due could not be checked.");
+}
+
+static void print_rows(FILE *out, const struct mhcs_collect *collect)
+{
+    fprintf(out,
+            "  rows: %" PRIu64 " compared at %zu sites; prefill %" PRIu64 ", decode %" PRIu64
+            " (at most %d token rows in the call,\n        or from a CUDA graph: %" PRIu64 ")\n",
+            collect->rows, collect->sites, collect->phase_rows[MHCS_PREFILL],
+            collect->phase_rows[MHCS_DECODE], MHCS_DECODE_TOKENS_MAX, collect->graph_rows);
+    if (collect->rows_of_other_sites > 0)
+        fprintf(out, "  rows: %" PRIu64 " of further sites than the %d listed\n",
+                collect->rows_of_other_sites, MHCS_SITES_MAX);
+    fprintf(out,
+            "  rows counted, not averaged: reference zero %" PRIu64
+            "; NaN or Inf in production %" PRIu64 " (alone %" PRIu64
+            "),\n        in the reference %" PRIu64 ", in x %" PRIu64 "\n",
+            collect->zero_rows, collect->nonfinite[0], collect->nonfinite_alone,
+            collect->nonfinite[1], collect->nonfinite[2]);
+    for (int p = 0; p < MHCS_PHASES; p++)
+        if (collect->phase_rows[p] == 0 && collect->rows > 0)
+            warn(out, p == MHCS_DECODE
+                          ? "no decode row was seen: nothing is known about decode."
+                          : "no prefill row was seen: nothing is known about prefill.");
+}
+
+static void print_check(FILE *out, const struct mhcs_stat *check)
+{
+    char rms[MHCS_NUMBER_BYTES], max[MHCS_NUMBER_BYTES];
+
+    if (check->hist.count == 0)
+        fputs("  self-check: the fp32 reference was not compared with fp64 in any row\n", out);
+    else
+        fprintf(out,
+                "  self-check: fp32 reference against fp64, rms %s, max %s over %" PRIu64 " rows\n",
+                mhcs_text_number(mhcs_stat_rms(check), rms), mhcs_text_number(check->max, max),
+                check->hist.count);
+}
+
+void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
+{
+    uint64_t dropped = 0;
+
+    fprintf(out, "%sCoverage%s\n", mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN));
+    for (size_t i = 0; i < report->files.count; i++)
+        dropped += report->scan[i].dropped_samples;
+    if (report->facts.counted)
+        print_counters(out, &report->facts);
+    else
+        fprintf(out, "  calls: no counters in the trace (a killed process); dropped %" PRIu64 "\n",
+                dropped);
+    print_distinct(out, "events", &report->facts.events);
+    print_rows(out, report->collect);
+    if (report->collect->rows > 0)
+        print_check(out, &report->collect->check);
+    fputc('\n', out);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conclusion in plain words: what was found, what it means for the model, what to do. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "tools/report/conclude.h"
+#include "tools/report/text.h"
+
+/* Below this error of comb and y, rounding of the mixing GEMM is not what a user notices. */
+#define HARMLESS 0.01
+
+static const char *reference_name(enum mhcs_path reference)
+{
+    return reference == MHCS_OPERANDS ? "the operands reference" : "the checkpoint";
+}
+
+/* The declared path, or a word for several. */
+static const char *declared(const struct mhcs_collect *collect)
+{
+    return collect->paths == 1 ? collect->path[0]->text : "their declared paths";
+}
+
+/* The reference that includes all of the error. */
+static enum mhcs_path widest(const struct mhcs_collect *collect)
+{
+    return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
+}
+
+static double metric_rms(const struct mhcs_collect *collect, size_t metric)
+{
+    return mhcs_stat_rms(&collect->metric[widest(collect)][metric]);
+}
+
+static bool is_harmless(const struct mhcs_collect *collect)
+{
+    const double comb = metric_rms(collect, MHCS_METRIC(comb_err));
+
+    return !(comb >= HARMLESS) && metric_rms(collect, MHCS_METRIC(y_rel)) < HARMLESS;
+}
+
+/* "comb is off by 0.15 % rms after Sinkhorn, y by 1.2e-03 (1 - cosine at most 3.1e-06)" */
+static void say_effect(FILE *out, const struct mhcs_collect *collect)
+{
+    const double comb = metric_rms(collect, MHCS_METRIC(comb_err));
+    const struct mhcs_stat *cosine = &collect->metric[widest(collect)][MHCS_METRIC(y_cosdist)];
+    char text[MHCS_NUMBER_BYTES];
+
+    if (!isnan(comb))
+        fprintf(out, "after Sinkhorn comb is off by %.2g %% rms, ", 100 * comb);
+    fprintf(out, "y by %.2g %%", 100 * metric_rms(collect, MHCS_METRIC(y_rel)));
+    if (cosine->hist.count > 0)
+        fprintf(out, " (1 - cosine at most %s)", mhcs_text_number(cosine->max, text));
+}
+
+static void say_where(FILE *out, const struct mhcs_conclusion *conclusion,
+                      const struct mhcs_group *group)
+{
+    if (group->site) {
+        fprintf(out, "%s in %s", group->site->name, mhcs_phase_name((enum mhcs_phase)group->phase));
+        if (group->bucket >= 0)
+            fprintf(out, ", calls of %u to %u token rows", 1u << group->bucket,
+                    (2u << group->bucket) - 1);
+        return;
+    }
+    if (group->phase >= 0)
+        fprintf(out, "%s as a whole", mhcs_phase_name((enum mhcs_phase)group->phase));
+    else
+        fputs("the run as a whole", out);
+}
+
+/* How many sites share the status, and the decisive group. */
+static void say_extent(FILE *out, const struct mhcs_conclusion *conclusion)
+{
+    const size_t sites =
+        conclusion->status == MHCS_FAIL ? conclusion->sites_failed : conclusion->sites_warned;
+
+    fprintf(out, "%zu of %zu sites; worst in ", sites, conclusion->sites);
+    say_where(out, conclusion, conclusion->decisive);
+}
+
+static void say_pass(FILE *out, const struct mhcs_conclusion *conclusion,
+                     const struct mhcs_collect *collect)
+{
+    char ratio[MHCS_NUMBER_BYTES];
+
+    fprintf(out, "Rounding noise as %s predicts (R %s): ", declared(collect),
+            mhcs_text_ratio(conclusion->decisive->judgement.ratio, ratio));
+    say_effect(out, collect);
+    fputs(is_harmless(collect)
+              ? "; it cannot by itself explain lost context."
+              : "; this is what the declared precision costs, and it is not small: run the mixing "
+                "GEMM in fp32.",
+          out);
+}
+
+static void say_ratio(FILE *out, const struct mhcs_conclusion *conclusion,
+                      const struct mhcs_collect *collect)
+{
+    const struct mhcs_group *group = conclusion->decisive;
+    char ratio[MHCS_NUMBER_BYTES], rms[MHCS_NUMBER_BYTES];
+
+    fprintf(out,
+            "Errors against %s are %s times what %s predicts: ", reference_name(group->reference),
+            mhcs_text_ratio(group->judgement.ratio, ratio), declared(collect));
+    say_extent(out, conclusion);
+    fprintf(out, " (rms rel %s, the size of %s). Over all rows ",
+            mhcs_text_number(mhcs_evidence_rms(&group->evidence), rms),
+            mhcs_class_name(mhcs_evidence_class(&group->evidence)));
+    say_effect(out, collect);
+    if (conclusion->status == MHCS_FAIL)
+        fputs(". This is not the rounding that was declared: look for reduced-precision partial "
+              "sums, another kernel than expected, or wrong weights.",
+              out);
+    else
+        fputs(is_harmless(collect)
+                  ? ". More than declared, yet too small to explain lost context."
+                  : ". More than declared: see `mhcshadow-report layers --sort R`.",
+              out);
+}
+
+static void say_class(FILE *out, const struct mhcs_conclusion *conclusion,
+                      const struct mhcs_collect *collect)
+{
+    const struct mhcs_group *group = conclusion->decisive;
+    char ratio[MHCS_NUMBER_BYTES], rms[MHCS_NUMBER_BYTES];
+
+    fprintf(out, "Declared %s, but behaves like %s (rms rel %s, %s times the expected): ",
+            declared(collect), mhcs_class_name(mhcs_evidence_class(&group->evidence)),
+            mhcs_text_number(mhcs_evidence_rms(&group->evidence), rms),
+            mhcs_text_ratio(group->judgement.ratio, ratio));
+    say_extent(out, conclusion);
+    fputs(". Look at NVIDIA_TF32_OVERRIDE, the framework's TF32 and reduced-precision switches, "
+          "and for weights that passed through a narrower type. Over all rows ",
+          out);
+    say_effect(out, collect);
+    fputc('.', out);
+}
+
+static void say_nonfinite(FILE *out, const struct mhcs_conclusion *conclusion,
+                          const struct mhcs_collect *collect)
+{
+    fprintf(out,
+            "Production holds NaN or Inf in %" PRIu64
+            " rows where the reference and x are finite: ",
+            collect->nonfinite_alone);
+    say_extent(out, conclusion);
+    fputs(". The GEMM overflows its format or is broken there; this alone can ruin a model's "
+          "output.",
+          out);
+}
+
+static void say_isolated(FILE *out, const struct mhcs_conclusion *conclusion,
+                         const struct mhcs_collect *collect)
+{
+    const struct mhcs_group *group = conclusion->decisive;
+
+    fprintf(out,
+            "Rounding noise as %s predicts, but for %" PRIu64
+            " rows more than %.0f times above it (against %s): ",
+            declared(collect), group->evidence.isolated, MHCS_ISOLATED_RATIO,
+            reference_name(group->reference));
+    say_extent(out, conclusion);
+    fputs(". Rounding does not do that: look at these rows in the trace.", out);
+}
+
+static void say_insufficient(FILE *out, const struct mhcs_conclusion *conclusion,
+                             const struct mhcs_collect *collect)
+{
+    const struct mhcs_group *group = conclusion->decisive;
+
+    if (conclusion->reference_unsound)
+        fprintf(out,
+                "The fp32 reference is off by %.3e rms from fp64 (limit %.0e): it cannot judge "
+                "anything.",
+                mhcs_stat_rms(&collect->check), MHCS_CHECK_MAX);
+    else if (group->judgement.cause == MHCS_CAUSE_EXPECTATION)
+        fprintf(out,
+                "There is no expectation for %s, so its errors are listed and not judged: %" PRIu64
+                " of %" PRIu64 " rows could be.",
+                declared(collect), group->evidence.excess.count, group->evidence.rows);
+    else
+        fprintf(out,
+                "Only %" PRIu64
+                " rows could be compared and %d are needed: let the server run longer, or raise "
+                "MHCSHADOW_SAMPLE or MHCSHADOW_ROWS.",
+                group->evidence.rows, MHCS_MIN_ROWS);
+}
+
+void mhcs_conclusion_say(FILE *out, const struct mhcs_conclusion *conclusion,
+                         const struct mhcs_collect *collect)
+{
+    static void (*const say[])(FILE *, const struct mhcs_conclusion *,
+                               const struct mhcs_collect *) = {
+        [MHCS_CAUSE_NONE] = say_pass,
+        [MHCS_CAUSE_ROWS] = say_insufficient,
+        [MHCS_CAUSE_EXPECTATION] = say_insufficient,
+        [MHCS_CAUSE_ISOLATED] = say_isolated,
+        [MHCS_CAUSE_RATIO] = say_ratio,
+        [MHCS_CAUSE_CLASS] = say_class,
+        [MHCS_CAUSE_NONFINITE] = say_nonfinite,
+    };
+
+    if (conclusion->status == MHCS_INSUFFICIENT)
+        say_insufficient(out, conclusion, collect);
+    else
+        say[conclusion->decisive->judgement.cause](out, conclusion, collect);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mhcshadow-report summary */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/report/report.h"
+#include "tools/report/text.h"
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+static const struct argp_child children[] = {{&mhcs_common_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = MHCS_ARGS_DOC,
+    .doc = "Says what ran, what was seen, how large the errors are, and gives a "
+           "verdict.\v" MHCS_HELP_TRACES "\n\n" MHCS_HELP_EXIT,
+    .children = children,
+};
+
+static enum mhcs_colour status_colour(enum mhcs_status status)
+{
+    return status == MHCS_PASS ? MHCS_GREEN : status == MHCS_FAIL ? MHCS_RED : MHCS_YELLOW;
+}
+
+static void print_thresholds(FILE *out, const struct mhcs_conclusion *conclusion)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "PASS up to R %.1f, WARN up to %.1f, FAIL above, or NaN/Inf in production alone, or a "
+             "coarser kind of rounding than declared; INSUFFICIENT under %d rows. Excesses count "
+             "if significant at %.2g over all %zu groups (Holm). Sites and phases judged %zu, with "
+             "too little data %zu.",
+             MHCS_PASS_RATIO, MHCS_WARN_RATIO, MHCS_MIN_ROWS, MHCS_ALPHA, conclusion->groups,
+             conclusion->tested, conclusion->insufficient);
+    mhcs_text_wrap(out, "  thresholds: ", text);
+}
+
+static void print_conclusion(FILE *out, const struct mhcs_report *report)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    if (!stream)
+        return;
+    mhcs_conclusion_say(stream, &report->conclusion, report->collect);
+    for (int p = 0; p < MHCS_PHASES; p++)
+        if (report->collect->phase_rows[p] == 0)
+            fprintf(stream, " Nothing is known about %s: no row of it was seen.",
+                    mhcs_phase_name((enum mhcs_phase)p));
+    if (report->facts.neutral_model)
+        fputs(" The errors after the maps are those of a neutral layer (scale 1, base 0), not of "
+              "this model's own.",
+              stream);
+    if (report->damaged > 0)
+        fprintf(stream, " %zu of %zu traces are damaged or unreadable; this is from what is left.",
+                report->damaged, report->files.count);
+    if (!fclose(stream))
+        mhcs_text_wrap(out, "  ", text);
+    free(text);
+}
+
+void mhcs_report_verdict(FILE *out, const struct mhcs_report *report)
+{
+    const enum mhcs_status status = report->conclusion.status;
+
+    fprintf(out, "%sVerdict%s\n", mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN));
+    print_thresholds(out, &report->conclusion);
+    fprintf(out, "\n  %s%s%s\n", mhcs_colour(status_colour(status)), mhcs_status_name(status),
+            mhcs_colour(MHCS_PLAIN));
+    print_conclusion(out, report);
+}
+
+int mhcs_report_summary(int argc, char **argv)
+{
+    struct mhcs_options options = {0};
+    struct mhcs_report report;
+    enum mhcs_exit code;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    code = mhcs_report_load(&report, &options);
+    if (code == MHCS_EXIT_FINE) {
+        mhcs_report_run(stdout, &report);
+        mhcs_report_coverage(stdout, &report);
+        mhcs_report_errors(stdout, &report);
+        mhcs_report_noise(stdout, &report);
+        mhcs_report_troubles(stdout, &report);
+        mhcs_report_verdict(stdout, &report);
+        code = mhcs_report_exit(&report);
+    }
+    mhcs_report_free(&report);
+    return (int)code;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what was observed to PASS, WARN, FAIL or INSUFFICIENT.
+ *
+ * A group of rows (a site in one phase, one token bucket of it, a whole phase, everything) is
+ * compared with the error that the rows' declared paths predict: R = rms of rel / expected, R^2
+ * being the mean over rows of q = (rel / expected)^2. One group is one test of "the mean of q is at
+ * most 1": z = (mean - 1) / standard error of the mean, one-sided, normal. Rows of one site share
+ * its weights, but their rel^2 scatter widely, which the standard error, taken from the rows
+ * themselves, carries. Over all groups of a report Holm's step-down keeps the chance of even one
+ * false alarm at MHCS_ALPHA, whatever the dependence between groups. */
+#ifndef MHCS_REPORT_VERDICT_H
+#define MHCS_REPORT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/report/noise.h"
+#include "tools/report/stats.h"
+
+#define MHCS_PASS_RATIO 1.5
+#define MHCS_WARN_RATIO 4.0
+#define MHCS_MIN_ROWS   64
+#define MHCS_ALPHA      0.01
+/* A single row this many times above expectation: below 1e-15 by chance for 24 coefficients. */
+#define MHCS_ISOLATED_RATIO 8.0
+
+/* What is known of a group against one reference. All zero: empty. */
+struct mhcs_evidence {
+    uint64_t rows; /* with a defined rel */
+    struct mhcs_exact rel_squares;
+    uint64_t elements, over_bf16, over_f16; /* coefficients; error above half an ulp of their own */
+    struct mhcs_moments excess;             /* q, rows whose path has an expectation */
+    uint64_t isolated;                      /* rows above MHCS_ISOLATED_RATIO (24 coefficients) */
+    uint64_t nonfinite;     /* rows: production not finite, reference and x finite */
+    uint32_t expected_rank; /* coarsest mhcs_class_rank() that a declared path predicts */
+};
+
+/* One row; `expected` is NULL where the path has no expectation. Lists are `coefficients` long. */
+void mhcs_evidence_add(struct mhcs_evidence *evidence, float rel, const struct mhcs_noise *expected,
+                       const float *production, const float *reference, uint32_t coefficients);
+void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evidence *other);
+double mhcs_evidence_rms(const struct mhcs_evidence *evidence);
+enum mhcs_class mhcs_evidence_class(const struct mhcs_evidence *evidence);
+
+/* In order of weight: the status of several groups is the largest. */
+enum mhcs_status { MHCS_INSUFFICIENT, MHCS_PASS, MHCS_WARN, MHCS_FAIL };
+const char *mhcs_status_name(enum mhcs_status status);
+
+enum mhcs_cause {
+    MHCS_CAUSE_NONE,
+    MHCS_CAUSE_ROWS,        /* too few rows */
+    MHCS_CAUSE_EXPECTATION, /* no expectation for the declared path */
+    MHCS_CAUSE_ISOLATED,    /* single rows far above expectation */
+    MHCS_CAUSE_RATIO,
+    MHCS_CAUSE_CLASS, /* coarser than declared */
+    MHCS_CAUSE_NONFINITE,
+};
+
+struct mhcs_judgement {
+    enum mhcs_status status;
+    enum mhcs_cause cause;
+    double ratio;       /* R; NaN without expectation */
+    double probability; /* of such an excess by chance, before correction; NaN: not tested */
+    bool significant;   /* after correction */
+};
+
+/* Judges `count` groups together: judgements[i] of evidence[i]. -ENOMEM or 0. */
+int mhcs_judge(const struct mhcs_evidence *const *evidence, size_t count,
+               struct mhcs_judgement *judgements);
+
+/* One test of a family: its probability, the group it belongs to, and whether it is significant. */
+struct mhcs_test {
+    double probability;
+    size_t group;
+    bool significant;
+};
+/* Holm's step-down at family-wise level `alpha`; sorts the tests by probability. */
+void mhcs_holm(struct mhcs_test *tests, size_t count, double alpha);
+
+#endif

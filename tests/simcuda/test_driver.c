@@ -384,6 +384,22 @@ static void a_functions_address_depends_on_the_version(void **state)
     dlclose(library);
 }
 
+/* Compiled for a per-thread default stream, a program calls the twins. */
+static void the_twins_use_the_threads_own_default_stream(void **state)
+{
+    CUresult (*twin)(CUstream, unsigned long long *) =
+        find("cuStreamGetId", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+    unsigned long long legacy, own, from_twin;
+
+    OK(cuStreamGetId(NULL, &legacy));
+    OK(cuStreamGetId(CU_STREAM_PER_THREAD, &own));
+    OK(twin(NULL, &from_twin));
+    assert_int_not_equal(legacy, own);
+    assert_int_equal(from_twin, own);
+    OK(twin(CU_STREAM_LEGACY, &from_twin));
+    assert_int_equal(from_twin, legacy);
+}
+
 static void errors_have_names(void **state)
 {
     const char *text = NULL;
@@ -412,6 +428,7 @@ int main(void)
         TEST(a_copy_that_leaves_its_allocation_is_refused),
         TEST(fills_write_their_width),
         TEST(a_functions_address_depends_on_the_version),
+        TEST(the_twins_use_the_threads_own_default_stream),
         TEST(errors_have_names),
     };
     const struct CMUnitTest in_children[] = {

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -217,10 +218,12 @@ static void polling_a_stream_comes_to_an_end(void **state)
 static void a_fault_is_sticky_until_the_context_is_gone(void **state)
 {
     struct fixture *f = *state;
+    size_t before, after, total;
     CUcontext other;
     CUdeviceptr p;
     CUevent event;
 
+    OK(cuMemGetInfo(&before, &total));
     affine(f->a, f->x + 4, 1, 0); /* one word too far */
     assert_int_equal(cuStreamSynchronize(f->a), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(cuMemAlloc(&p, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -228,6 +231,8 @@ static void a_fault_is_sticky_until_the_context_is_gone(void **state)
     assert_int_equal(cuEventCreate(&event, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuMemGetInfo(&after, &total));
+    assert_int_equal(after, before); /* what failed had no effect either */
     OK(cuMemAlloc(&p, 4));
     OK(cuCtxDestroy(other));
     assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -240,6 +245,15 @@ static void use_after_free_is_a_fault(void **state)
     OK(cuMemFree(f->x));
     affine(f->a, f->x, 1, 0);
     assert_int_equal(cuStreamSynchronize(f->a), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void freeing_waits_for_the_work_that_uses_the_memory(void **state)
+{
+    struct fixture *f = *state;
+
+    affine(f->a, f->x, 10, 2);
+    OK(cuMemFree(f->x));
+    OK(cuCtxSynchronize());
 }
 
 static void memory_freed_in_stream_order_serves_earlier_work(void **state)
@@ -335,6 +349,15 @@ static void the_legacy_stream_does_not_order_a_non_blocking_stream(void **state)
     assert_int_not_equal(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
+static void a_non_blocking_stream_does_not_order_the_legacy_stream(void **state)
+{
+    struct fixture *f = *state;
+
+    affine(f->a, f->x, 10, 2);
+    affine(NULL, f->x, 10, 3);
+    assert_int_not_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 static void the_threads_own_default_stream_is_a_blocking_one(void **state)
 {
     struct fixture *f = *state;
@@ -393,6 +416,39 @@ static void a_host_function_runs_in_stream_order_and_may_not_call_cuda(void **st
     OK(cuStreamSynchronize(f->a));
     assert_int_equal(called, 7);
     assert_int_equal(inside, CUDA_ERROR_NOT_PERMITTED);
+}
+
+static void *ask_for_memory(void *arg)
+{
+    const struct fixture *f = arg;
+    size_t left, total;
+
+    if (cuCtxSetCurrent(f->context) == CUDA_SUCCESS && cuMemGetInfo(&left, &total) == CUDA_SUCCESS)
+        called = 1;
+    return NULL;
+}
+
+static void wait_until_called(void *data)
+{
+    const time_t deadline = time(NULL) + 30;
+
+    while (!called && time(NULL) < deadline)
+        sched_yield();
+    *(unsigned *)data = called;
+}
+
+static void other_threads_use_cuda_while_a_host_function_runs(void **state)
+{
+    struct fixture *f = *state;
+    unsigned seen = 0;
+    pthread_t thread;
+
+    called = 0;
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_memory, f), 0);
+    OK(cuLaunchHostFunc(f->a, wait_until_called, &seen));
+    OK(cuStreamSynchronize(f->a));
+    pthread_join(thread, NULL);
+    assert_int_equal(seen, 1);
 }
 
 static void a_host_function_is_not_called_after_a_fault(void **state)
@@ -501,6 +557,7 @@ int main(void)
         TEST(polling_a_stream_comes_to_an_end),
         TEST(a_fault_is_sticky_until_the_context_is_gone),
         TEST(use_after_free_is_a_fault),
+        TEST(freeing_waits_for_the_work_that_uses_the_memory),
         TEST(memory_freed_in_stream_order_serves_earlier_work),
         TEST(memory_freed_without_an_order_to_its_use_is_a_fault),
         TEST(the_host_can_not_touch_device_memory),
@@ -508,10 +565,12 @@ int main(void)
         TEST(two_blocking_streams_are_not_ordered_without_the_legacy_stream),
         TEST(the_legacy_stream_orders_blocking_streams),
         TEST(the_legacy_stream_does_not_order_a_non_blocking_stream),
+        TEST(a_non_blocking_stream_does_not_order_the_legacy_stream),
         TEST(the_threads_own_default_stream_is_a_blocking_one),
         TEST(a_destroyed_stream_still_does_its_work),
         TEST(streams_can_be_made_again_and_again),
         TEST(a_host_function_runs_in_stream_order_and_may_not_call_cuda),
+        TEST(other_threads_use_cuda_while_a_host_function_runs),
         TEST(a_host_function_is_not_called_after_a_fault),
         TEST(long_chains_between_streams_end),
         TEST(host_threads_use_a_context_together),

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private door of the simulated libcuda.so.1 for its siblings (libcudart, libcublas) and for tests.
  *
- * The driver API is the public one (cuda.h). Set SIMCUDA_ORDER to lazy (default), random:SEED,
- * eager or threads; SIMCUDA_DEVICES (1), SIMCUDA_CC (9.0), SIMCUDA_MEM_MB (1024). Reports go to
- * stderr, one line each, and the context falls into the error as on a GPU.
+ * The driver API is the public one (cuda.h); api_list.h says which functions there are.
+ * Environment:
+ *
+ *   SIMCUDA_ORDER    lazy (default), random:SEED, eager, threads, threads:SEED: see order.c
+ *   SIMCUDA_DEVICES  number of devices (1)
+ *   SIMCUDA_MEM_MB   memory of each (1024)
+ *   SIMCUDA_CC       compute capability (9.0); the fatbin's best PTX for it is taken
+ *   SIMCUDA_DRIVER   driver version (13000), to see an older one
+ *   SIMCUDA_ABORT    1: abort() at the first fault
+ *   SIMCUDA_TRACE    1: say each name that cuGetProcAddress was asked for in vain
+ *   SIMCUDA_QUIET    1: don't say at the start that this is a simulation
+ *
+ * A fault (a bad access, a race, a missing wait, a barrier misused) is one line on stderr that
+ * begins with "simcuda:", and its context stays in that error, as on a GPU.
  */
 #ifndef SIMCUDA_H
 #define SIMCUDA_H

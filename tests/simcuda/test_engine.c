@@ -226,7 +226,7 @@ static void a_fault_is_sticky_until_the_context_is_gone(void **state)
     OK(cuMemGetInfo(&before, &total));
     affine(f->a, f->x + 4, 1, 0); /* one word too far */
     assert_int_equal(cuStreamSynchronize(f->a), CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(cuMemAlloc(&p, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(cuMemAlloc(&p, 1 << 20), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(cuMemFree(f->x), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(cuEventCreate(&event, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -163,17 +163,41 @@ static void without_any_cublas_calls_fail_politely_until_one_is_loaded(void **st
     check_calls(call_by_name, 12);
 }
 
+/* Linked with us by mistake, its own scope leads straight back to us. */
+static void a_plugin_that_needs_the_hooks_does_not_loop(void **state)
+{
+    fake_caller *const call13 = caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL));
+    char path[4096];
+    void *plugin;
+
+    snprintf(path, sizeof(path), "%s/libplugin_of_hooks.so", folder);
+    plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(plugin);
+    check_calls(caller_of(plugin), 13);
+    check_calls(call13, 13);
+}
+
+/* Run with libbehind.so, a cuBLAS of "major 99" by another name, preloaded behind the hooks. */
+static void a_library_preloaded_behind_gets_the_calls(void **state)
+{
+    open_plugin(13, RTLD_NOW | RTLD_LOCAL);
+    check_calls(call_by_name, 99);
+}
+
 static void an_inert_library_passes_everything_on(void **state)
 {
     fake_caller *const call = caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL));
     struct fake_shadow shadow = {0};
-    struct fake_handle handle = {.stream = (cudaStream_t)&shadow};
-    uint64_t words[FAKE_WORDS];
 
     assert_int_equal(setenv("MHCSHADOW", "0", 1), 0);
-    words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
-    call(MHCS_HOOK_cublasGemmEx, words);
-    assert_arrived(&handle, MHCS_HOOK_cublasGemmEx, 13, words);
+    for (int i = 0; i < 200; i++) {
+        struct fake_handle handle = {.stream = (cudaStream_t)&shadow};
+        uint64_t words[FAKE_WORDS];
+
+        words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
+        call(MHCS_HOOK_cublasGemmEx, words);
+        assert_arrived(&handle, MHCS_HOOK_cublasGemmEx, 13, words);
+    }
     assert_int_equal(shadow.before, 0);
 }
 
@@ -186,6 +210,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_global_major_does_not_catch_the_calls_of_another),
         cmocka_unit_test(a_closed_plugin_leaves_nothing_behind_for_the_next),
         cmocka_unit_test(without_any_cublas_calls_fail_politely_until_one_is_loaded),
+        cmocka_unit_test(a_plugin_that_needs_the_hooks_does_not_loop),
+        cmocka_unit_test(a_library_preloaded_behind_gets_the_calls),
         cmocka_unit_test(an_inert_library_passes_everything_on),
     };
 

@@ -18,6 +18,15 @@
 
 static void *expected;
 
+/* The linker's functions may leave errno behind; this one always does. */
+int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
+{
+    __typeof__(dladdr1) *const real = (__typeof__(dladdr1) *)dlsym(RTLD_NEXT, "dladdr1");
+
+    errno = ENOTTY;
+    return real(address, info, extra, flags);
+}
+
 static void assert_real(struct mhcs_target target)
 {
     assert_ptr_equal(target.function, expected);

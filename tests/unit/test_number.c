@@ -17,8 +17,17 @@ static void an_integer_is_decimal_digits_alone(void **state)
         uint64_t value;
     } good[] = {
         {"0", 0}, {"7", 7}, {"0064", 64}, {"16384", 16384}, {"18446744073709551615", UINT64_MAX}};
-    static const char *const bad[] = {
-        "", "-1", "+1", " 1", "1 ", "0x10", "1e3", "1.0", "18446744073709551616", "\xb2"};
+    static const char *const bad[] = {"",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1 ",
+                                      "0x10",
+                                      "1e3",
+                                      "1.0",
+                                      "18446744073709551616",
+                                      "99999999999999999999",
+                                      "\xb2"};
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         uint64_t value = 99;

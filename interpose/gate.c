@@ -40,8 +40,12 @@ static bool describe(struct mhcs_pass *pass, struct mhcs_library *library,
         mhcs_decline(MHCS_REASON_ARGUMENTS);
         return false;
     }
-    gemm->cublas = library ? mhcs_library_cublas(library, call->handle) : NULL;
-    if (!gemm->cublas || !mhcs_library_handle_state(library, call->handle, &state)) {
+    /* The handle's state first: asked for the version of no handle, cuBLAS answers SUCCESS and
+     * nothing else, and the version is kept. */
+    gemm->cublas = library && mhcs_library_handle_state(library, call->handle, &state)
+                       ? mhcs_library_cublas(library, call->handle)
+                       : NULL;
+    if (!gemm->cublas) {
         mhcs_decline(MHCS_REASON_HANDLE);
         return false;
     }

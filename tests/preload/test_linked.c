@@ -9,18 +9,22 @@
 #include <stdlib.h>
 
 /* First: the environment must not have been read before the first mixing GEMM. */
-static void variables_set_after_start_count(void **state)
+static void variables_set_after_start_count_and_a_bad_handle_spoils_nothing(void **state)
 {
     struct fake_shadow shadow = {0};
     struct fake_handle handle = {.stream = (cudaStream_t)&shadow};
+    struct fake_handle mute = {.getter_answer = CUBLAS_STATUS_NOT_INITIALIZED};
     uint64_t words[FAKE_WORDS];
 
     words_of(MHCS_HOOK_cublasGemmEx, words, &handle, ORDINARY);
     caller_call(MHCS_HOOK_cublasGemmEx, words);
     assert_int_equal(setenv("MHCSHADOW_SAMPLE", "all", 1), 0);
+    words_of(MHCS_HOOK_cublasGemmEx, words, &mute, MIXING);
+    caller_call(MHCS_HOOK_cublasGemmEx, words);
     words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
     caller_call(MHCS_HOOK_cublasGemmEx, words);
     assert_int_equal(shadow.before, 1);
+    assert_int_equal(shadow.gemm.cublas->version, 130100);
 }
 
 static void every_argument_and_status_passes_unchanged(void **state)
@@ -248,7 +252,7 @@ static void threads_do_not_disturb_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_set_after_start_count),
+        cmocka_unit_test(variables_set_after_start_count_and_a_bad_handle_spoils_nothing),
         cmocka_unit_test(every_argument_and_status_passes_unchanged),
         cmocka_unit_test(errno_is_the_applications),
         cmocka_unit_test(the_shadow_gets_the_whole_gemm),

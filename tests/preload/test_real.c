@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fakecublas.h"
 #include "interpose/real.h"
 
 #define HOOK_UNDER_TEST MHCS_HOOK_cublasGemmEx
@@ -107,14 +108,15 @@ static void threads_and_a_full_cache_still_find_the_function(void **state)
 static void a_library_is_entered_once_and_tells_of_itself(void **state)
 {
     struct mhcs_library *const library = mhcs_library_of(expected);
+    struct fake_handle handle = {0};
     const struct mhcs_cublas *cublas;
 
     assert_non_null(library);
     assert_ptr_equal(mhcs_library_of(dlsym(RTLD_DEFAULT, "cublasSgemm_v2")), library);
-    cublas = mhcs_library_cublas(library, NULL);
+    cublas = mhcs_library_cublas(library, (cublasHandle_t)&handle);
     assert_int_equal(cublas->version, 130100);
     assert_non_null(strstr(cublas->path, "libcublas.so.13"));
-    assert_ptr_equal(mhcs_library_cublas(library, NULL), cublas);
+    assert_ptr_equal(mhcs_library_cublas(library, (cublasHandle_t)&handle), cublas);
     assert_null(mhcs_library_of((const void *)1));
 }
 

@@ -42,20 +42,21 @@ static int64_t warp_steps(int64_t k, int warp)
 
 static void round_run(float run[STEP], enum sim_multiplier multiplier)
 {
-    for (int i = 0; i < STEP; i++) {
-        switch (multiplier) {
-        case SIM_MULTIPLY_F32:
-            break;
-        case SIM_MULTIPLY_TF32:
+    switch (multiplier) {
+    case SIM_MULTIPLY_F32:
+        return;
+    case SIM_MULTIPLY_TF32:
+        for (int i = 0; i < STEP; i++)
             run[i] = sim_round_tf32(run[i]);
-            break;
-        case SIM_MULTIPLY_BF16:
+        return;
+    case SIM_MULTIPLY_BF16:
+        for (int i = 0; i < STEP; i++)
             run[i] = sim_round_mantissa(run[i], 16);
-            break;
-        case SIM_MULTIPLY_F16:
+        return;
+    case SIM_MULTIPLY_F16:
+        for (int i = 0; i < STEP; i++)
             run[i] = sim_round_f16(run[i]);
-            break;
-        }
+        return;
     }
 }
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mhcshadow-demo: makes the cuBLAS calls of a DeepSeek-V4 server's forward passes, and nothing else
+ * of it. An ordinary client: it knows nothing of mhcshadow, and links cudart and cuBLAS.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "bell.h"
+#include "check.h"
+#include "forward.h"
+#include "option.h"
+
+#define DECODE_TOKENS_MAX 64
+
+struct options {
+    const char *checkpoint;
+    const struct demo_precision *precision;
+    int prefill_steps, prefill_tokens, decode_steps, layers, streams;
+    uint64_t seed;
+    bool quiet;
+};
+
+enum {
+    KEY_CHECKPOINT = 256, /* beyond characters: no short options */
+    KEY_PRECISION,
+    KEY_PREFILL_STEPS,
+    KEY_PREFILL_TOKENS,
+    KEY_DECODE_STEPS,
+    KEY_LAYERS,
+    KEY_SEED,
+    KEY_STREAMS,
+    KEY_QUIET,
+};
+
+static const struct argp_option option_list[] = {
+    {"checkpoint", KEY_CHECKPOINT, "FILE", 0,
+     "safetensors file with layers.N.hc_* and hc_head_* (needed); it gives hidden size and layers",
+     0},
+    {"precision", KEY_PRECISION, "NAME", 0, DEMO_PRECISIONS " (bf16)", 0},
+    {"prefill-steps", KEY_PREFILL_STEPS, "N", 0, "prefill passes (1)", 0},
+    {"prefill-tokens", KEY_PREFILL_TOKENS, "N", 0, "tokens of each (256)", 0},
+    {"decode-steps", KEY_DECODE_STEPS, "N", 0, "decode passes of 1 to 64 tokens (16)", 0},
+    {"layers", KEY_LAYERS, "N", 0, "use only the first N layers", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of x and of the decode passes' tokens (1)", 0},
+    {"streams", KEY_STREAMS, "N", 0, "streams that take the passes in turn (1)", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "only the last line", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case KEY_CHECKPOINT:
+        o->checkpoint = arg;
+        return 0;
+    case KEY_PRECISION:
+        o->precision = demo_precision_find(arg);
+        if (o->precision == NULL)
+            argp_error(state, "precision is " DEMO_PRECISIONS ", not %s", arg);
+        return 0;
+    case KEY_PREFILL_STEPS:
+        o->prefill_steps = (int)option_number(state, arg, 0, 1000000);
+        return 0;
+    case KEY_PREFILL_TOKENS:
+        o->prefill_tokens = (int)option_number(state, arg, 1, 65536);
+        return 0;
+    case KEY_DECODE_STEPS:
+        o->decode_steps = (int)option_number(state, arg, 0, 1000000);
+        return 0;
+    case KEY_LAYERS:
+        o->layers = (int)option_number(state, arg, 1, 10000);
+        return 0;
+    case KEY_SEED:
+        o->seed = (uint64_t)option_number(state, arg, 0, LONG_MAX);
+        return 0;
+    case KEY_STREAMS:
+        o->streams = (int)option_number(state, arg, 1, 64);
+        return 0;
+    case KEY_QUIET:
+        o->quiet = true;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->checkpoint == NULL)
+            argp_error(state, "--checkpoint is needed; mhcshadow-make-checkpoint FILE writes one");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void run_steps(const struct options *o, struct demo_forward *f)
+{
+    uint64_t random = mix64(o->seed);
+
+    for (int i = 0; i < o->prefill_steps + o->decode_steps; i++) {
+        bool prefill = i < o->prefill_steps;
+        int tokens =
+            prefill ? o->prefill_tokens : 1 + (int)(random_next(&random) % DECODE_TOKENS_MAX);
+
+        demo_forward_step(f, tokens);
+        if (!o->quiet)
+            fprintf(stderr, "%s pass queued, %d token%s\n", prefill ? "prefill" : "decode", tokens,
+                    tokens == 1 ? "" : "s");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = option_list,
+        .parser = parse_option,
+        .doc =
+            "Makes the cuBLAS calls of a DeepSeek-V4 server's forward passes: per layer the two "
+            "mixing GEMMs of 24 coefficients, now and then a router gate, and the head. The last "
+            "line gives the number of calls and a checksum of all results: it is the same "
+            "whether or not a library is preloaded."};
+    struct options o = {.precision = demo_precision_find("bf16"),
+                        .prefill_steps = 1,
+                        .prefill_tokens = 256,
+                        .decode_steps = 16,
+                        .streams = 1,
+                        .seed = 1};
+    struct demo_model *model;
+    struct demo_forward *f;
+    struct demo_counts counts;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    CHECK_CUDA(cudaSetDevice(0));
+    model = demo_model_load(o.checkpoint, o.layers, o.precision);
+    f = demo_forward_new(
+        model, o.precision, o.streams,
+        o.prefill_tokens > DECODE_TOKENS_MAX ? o.prefill_tokens : DECODE_TOKENS_MAX, o.seed);
+    run_steps(&o, f);
+    counts = demo_forward_finish(f);
+    printf("%s, %d layers, hidden %d, %d prefill and %d decode passes: %" PRIu64
+           " mixing GEMMs, %" PRIu64 " of the head, %" PRIu64 " others, checksum %016" PRIx64 "\n",
+           o.precision->name, model->layers, model->hidden, o.prefill_steps, o.decode_steps,
+           counts.mixing, counts.head, counts.others, counts.checksum);
+    demo_model_free(model);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cuBLAS calls of forward passes, in the order and with the memory habits of a PyTorch server.
+ *
+ * One handle, `streams` streams that take steps in turn. On its stream, a step copies each layer's
+ * x from pinned memory to the same device buffer, multiplies into the same C, and copies C back: as
+ * with a caching allocator, x and C of a call are overwritten right behind it in stream order.
+ */
+#ifndef DEMO_FORWARD_H
+#define DEMO_FORWARD_H
+
+#include "model.h"
+
+struct demo_forward;
+
+struct demo_counts {
+    uint64_t mixing, head; /* what mhcshadow is for */
+    uint64_t others;       /* router gates and the like, which it must leave alone */
+    uint64_t checksum;     /* of every C; independent of the order in which streams ran */
+};
+
+struct demo_forward *demo_forward_new(const struct demo_model *model,
+                                      const struct demo_precision *precision, int streams,
+                                      int tokens_max, uint64_t seed);
+
+/* Queues one forward pass over `tokens` (<= tokens_max). May wait for an older one. */
+void demo_forward_step(struct demo_forward *f, int tokens);
+
+/* Waits for all passes and frees everything. */
+struct demo_counts demo_forward_finish(struct demo_forward *f);
+
+#endif

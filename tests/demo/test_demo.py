@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The demo client on the simulated libraries: its results do not depend on the order of streams.
+
+Usage: test_demo.py mhcshadow-demo mhcshadow-make-checkpoint
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEMO, MAKE_CHECKPOINT = sys.argv[1:3]
+del sys.argv[1:3]
+
+RUNS = (("random:1", 1), ("random:2", 3), ("eager", 1), ("threads", 1), ("threads", 3))
+PRECISIONS = ("bf16", "bf16-f32", "fp16", "tf32", "fp32")
+
+
+class Demo(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.checkpoint = os.path.join(cls.folder.name, "model.safetensors")
+        subprocess.run(
+            [MAKE_CHECKPOINT, "--layers", "3", "--hidden", "64", cls.checkpoint], check=True
+        )
+
+    def run_demo(self, *options, order="lazy"):
+        environment = dict(os.environ, SIMCUDA_ORDER=order, SIMCUDA_QUIET="1")
+        return subprocess.run(
+            [DEMO, "--quiet", "--prefill-tokens", "100", "--decode-steps", "5", *options],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+
+    def last_line(self, *options, order="lazy"):
+        result = self.run_demo("--checkpoint", self.checkpoint, *options, order=order)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), (options, order))
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 1)
+        return lines[0]
+
+    def test_orders_and_streams_do_not_change_the_checksum(self):
+        for precision in PRECISIONS:
+            wanted = self.last_line("--precision", precision)
+            for order, streams in RUNS:
+                options = ("--precision", precision, "--streams", str(streams))
+                self.assertEqual(self.last_line(*options, order=order), wanted, (order, streams))
+
+    def test_precision_seed_and_steps_change_the_checksum(self):
+        lines = [self.last_line("--precision", precision) for precision in PRECISIONS]
+        lines.append(self.last_line("--seed", "2"))
+        lines.append(self.last_line("--layers", "2"))
+        checksums = {re.search(r"checksum ([0-9a-f]{16})$", line).group(1) for line in lines}
+        self.assertEqual(len(checksums), len(lines))
+
+    def test_calls_are_counted(self):
+        # 6 passes of 3 layers with 2 sites, a head each, and 2 others in layer 0.
+        self.assertRegex(
+            self.last_line(),
+            r"^bf16, 3 layers, hidden 64, 1 prefill and 5 decode passes: "
+            r"36 mixing GEMMs, 6 of the head, 12 others, checksum [0-9a-f]{16}$",
+        )
+
+    def test_errors_name_the_file_and_the_tensor(self):
+        cut = os.path.join(self.folder.name, "cut.safetensors")
+        with open(self.checkpoint, "rb") as whole, open(cut, "wb") as f:
+            f.write(whole.read()[:-1])
+        for options, code, text in (
+            ([], 64, "--checkpoint is needed"),
+            (["--checkpoint", "/nonexistent"], 1, "/nonexistent: No such file"),
+            (["--checkpoint", cut], 1, f"{cut}: tensor hc_head_scale: ends at byte"),
+            (["--checkpoint", self.checkpoint, "--layers", "4"], 1, "has 3 layers, not 4"),
+            (["--checkpoint", self.checkpoint, "--precision", "fp8"], 64, "not fp8"),
+        ):
+            result = self.run_demo(*options)
+            self.assertEqual(result.returncode, code, options)
+            self.assertIn(text, result.stderr)
+            self.assertEqual(result.stdout, "")
+
+    def test_help_explains_every_option(self):
+        result = self.run_demo("--help")
+        self.assertEqual(result.returncode, 0)
+        for option in (
+            "checkpoint precision prefill-steps prefill-tokens decode-steps layers seed streams "
+            "quiet"
+        ).split():
+            self.assertIn(f"--{option}", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

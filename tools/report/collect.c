@@ -214,9 +214,9 @@ static void add_to_line(struct mhcs_line *line, enum mhcs_path reference,
 {
     mhcs_stat_add(&line->rel[reference], metrics->rel);
     if (isfinite(metrics->comb_err))
-        mhcs_moments_add(&line->comb_err[reference], metrics->comb_err);
+        mhcs_moments_add(&line->comb_err[reference], fabs((double)metrics->comb_err));
     if (isfinite(metrics->y_rel))
-        mhcs_moments_add(&line->y_rel[reference], metrics->y_rel);
+        mhcs_moments_add(&line->y_rel[reference], fabs((double)metrics->y_rel));
 }
 
 static void add_reference(struct mhcs_collect *collect, const struct mhcs_record *record,

@@ -114,18 +114,33 @@ out:
     return ret;
 }
 
-/* Larger status first, then the wider group, then the larger excess. */
+/* 0: one size of call at one site, up to 4: everything. */
+static int width(const struct mhcs_group *group)
+{
+    return !group->site * 2 + (group->phase < 0) + (group->bucket < 0);
+}
+
+/* Single rows lie at one site: there the narrowest group says most. An excess that the whole run
+ * shares is said of the whole run. */
+static bool is_of_single_rows(enum mhcs_cause cause)
+{
+    return cause == MHCS_CAUSE_NONFINITE || cause == MHCS_CAUSE_ISOLATED;
+}
+
+/* Larger status first, then the graver cause, then the group that says more, then the larger
+ * excess. */
 static bool outweighs(const struct mhcs_group *a, const struct mhcs_group *b)
 {
-    const int width_a = !a->site * 4 + (a->phase < 0) * 2 + (a->bucket < 0);
-    const int width_b = !b->site * 4 + (b->phase < 0) * 2 + (b->bucket < 0);
+    const enum mhcs_cause cause = a->judgement.cause;
 
     if (a->judgement.status != b->judgement.status)
         return a->judgement.status > b->judgement.status;
-    if (a->judgement.cause != b->judgement.cause)
-        return a->judgement.cause > b->judgement.cause;
-    if (width_a != width_b)
-        return width_a > width_b;
+    if (cause != b->judgement.cause)
+        return cause > b->judgement.cause;
+    if (width(a) != width(b))
+        return is_of_single_rows(cause) ? width(a) < width(b) : width(a) > width(b);
+    if (a->evidence.nonfinite != b->evidence.nonfinite)
+        return a->evidence.nonfinite > b->evidence.nonfinite;
     return a->judgement.ratio > b->judgement.ratio;
 }
 

@@ -23,7 +23,7 @@ struct mhcs_conclusion {
     size_t sites, sites_warned, sites_failed;
     size_t tested, insufficient; /* groups of one site and phase */
     enum mhcs_status status;
-    const struct mhcs_group *decisive; /* the widest group with that status, of those the worst */
+    const struct mhcs_group *decisive; /* the group with that status that says most */
     bool reference_unsound; /* the self-check found more than MHCS_CHECK_MAX: nothing is judged */
 };
 

@@ -7,8 +7,6 @@
 
 #include "tools/report/report.h"
 
-const char *argp_program_version = "mhcshadow-report " MHCS_VERSION;
-
 struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -64,12 +62,10 @@ int main(int argc, char **argv)
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
 
     argp_err_exit_status = MHCS_EXIT_USAGE;
-    if (argc < 2 || is_general_help(argv[1])) {
-        if (argc > 1)
-            return argp_parse(&argp, argc, argv, 0, NULL, NULL) ? MHCS_EXIT_USAGE : MHCS_EXIT_FINE;
-        argp_help(&argp, stderr, ARGP_HELP_STD_ERR, "mhcshadow-report");
-    }
-    if (!verb && is_unknown_verb(argv[1])) {
+    argp_program_version = "mhcshadow-report " MHCS_VERSION;
+    if (argc > 1 && is_general_help(argv[1]))
+        return argp_parse(&argp, argc, argv, 0, NULL, NULL) ? MHCS_EXIT_USAGE : MHCS_EXIT_FINE;
+    if (argc > 1 && !verb && is_unknown_verb(argv[1])) {
         fprintf(stderr, "mhcshadow-report: %s: neither a trace nor a verb; the verbs are", argv[1]);
         for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
             fprintf(stderr, "%s %s", i ? "," : "", verbs[i].name);

@@ -13,7 +13,7 @@
 
 /* X(verb, what it does) */
 #define MHCS_VERBS(X)                                                                              \
-    X(summary, "what ran, what was seen, how large the errors are, and a verdict (the default)")   \
+    X(summary, "what ran, what was seen, how large the errors are, a verdict (default)")           \
     X(layers, "one line per site and phase")                                                       \
     X(verify, "check every byte of the traces")
 

@@ -112,7 +112,7 @@ static void print_reasons(FILE *out, const struct mhcs_facts *facts)
 
         if (facts->reason[i] == 0)
             continue;
-        snprintf(label, sizeof(label), "  %" PRIu64 " times ", facts->reason[i]);
+        snprintf(label, sizeof(label), "  %" PRIu64 "x ", facts->reason[i]);
         mhcs_text_wrap(out, label, reason_text(i));
     }
 }
@@ -163,7 +163,7 @@ static void print_rows(FILE *out, const struct mhcs_collect *collect)
             collect->zero_rows, collect->nonfinite[0], collect->nonfinite_alone,
             collect->nonfinite[1], collect->nonfinite[2]);
     for (int p = 0; p < MHCS_PHASES; p++)
-        if (collect->phase_rows[p] == 0 && collect->rows > 0)
+        if (collect->phase_rows[p] == 0)
             warn(out, p == MHCS_DECODE
                           ? "no decode row was seen: nothing is known about decode."
                           : "no prefill row was seen: nothing is known about prefill.");
@@ -195,8 +195,9 @@ void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
         fprintf(out, "  calls: no counters in the trace (a killed process); dropped %" PRIu64 "\n",
                 dropped);
     print_distinct(out, "events", &report->facts.events);
-    print_rows(out, report->collect);
-    if (report->collect->rows > 0)
+    if (report->collect->rows > 0) {
+        print_rows(out, report->collect);
         print_check(out, &report->collect->check);
+    }
     fputc('\n', out);
 }

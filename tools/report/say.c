@@ -53,30 +53,24 @@ static void say_effect(FILE *out, const struct mhcs_collect *collect)
         fprintf(out, " (1 - cosine at most %s)", mhcs_text_number(cosine->max, text));
 }
 
-static void say_where(FILE *out, const struct mhcs_conclusion *conclusion,
-                      const struct mhcs_group *group)
-{
-    if (group->site) {
-        fprintf(out, "%s in %s", group->site->name, mhcs_phase_name((enum mhcs_phase)group->phase));
-        if (group->bucket >= 0)
-            fprintf(out, ", calls of %u to %u token rows", 1u << group->bucket,
-                    (2u << group->bucket) - 1);
-        return;
-    }
-    if (group->phase >= 0)
-        fprintf(out, "%s as a whole", mhcs_phase_name((enum mhcs_phase)group->phase));
-    else
-        fputs("the run as a whole", out);
-}
-
-/* How many sites share the status, and the decisive group. */
+/* How many sites share the status, and where it is worst. */
 static void say_extent(FILE *out, const struct mhcs_conclusion *conclusion)
 {
+    const struct mhcs_group *group = conclusion->decisive;
     const size_t sites =
         conclusion->status == MHCS_FAIL ? conclusion->sites_failed : conclusion->sites_warned;
 
-    fprintf(out, "%zu of %zu sites; worst in ", sites, conclusion->sites);
-    say_where(out, conclusion, conclusion->decisive);
+    fprintf(out, "%zu of %zu sites", sites, conclusion->sites);
+    if (group->site)
+        fprintf(out, ", worst %s in %s", group->site->name,
+                mhcs_phase_name((enum mhcs_phase)group->phase));
+    else if (group->phase >= 0)
+        fprintf(out, ", over all of %s", mhcs_phase_name((enum mhcs_phase)group->phase));
+    else
+        fputs(", over the whole run", out);
+    if (group->bucket >= 0)
+        fprintf(out, ", calls of %u to %u token rows", 1u << group->bucket,
+                (2u << group->bucket) - 1);
 }
 
 static void say_pass(FILE *out, const struct mhcs_conclusion *conclusion,
@@ -141,8 +135,7 @@ static void say_nonfinite(FILE *out, const struct mhcs_conclusion *conclusion,
                           const struct mhcs_collect *collect)
 {
     fprintf(out,
-            "Production holds NaN or Inf in %" PRIu64
-            " rows where the reference and x are finite: ",
+            "Production holds NaN or Inf where the reference and x are finite, rows: %" PRIu64 "; ",
             collect->nonfinite_alone);
     say_extent(out, conclusion);
     fputs(". The GEMM overflows its format or is broken there; this alone can ruin a model's "
@@ -156,12 +149,11 @@ static void say_isolated(FILE *out, const struct mhcs_conclusion *conclusion,
     const struct mhcs_group *group = conclusion->decisive;
 
     fprintf(out,
-            "Rounding noise as %s predicts, but for %" PRIu64
-            " rows more than %.0f times above it (against %s): ",
-            declared(collect), group->evidence.isolated, MHCS_ISOLATED_RATIO,
-            reference_name(group->reference));
+            "Rounding noise as %s predicts, but for single rows more than %.0f times above it "
+            "(against %s): ",
+            declared(collect), MHCS_ISOLATED_RATIO, reference_name(group->reference));
     say_extent(out, conclusion);
-    fputs(". Rounding does not do that: look at these rows in the trace.", out);
+    fputs(". Rounding does not do that; a wrong kernel, a race or a memory fault may.", out);
 }
 
 static void say_insufficient(FILE *out, const struct mhcs_conclusion *conclusion,
@@ -176,8 +168,8 @@ static void say_insufficient(FILE *out, const struct mhcs_conclusion *conclusion
                 mhcs_stat_rms(&collect->check), MHCS_CHECK_MAX);
     else if (group->judgement.cause == MHCS_CAUSE_EXPECTATION)
         fprintf(out,
-                "There is no expectation for %s, so its errors are listed and not judged: %" PRIu64
-                " of %" PRIu64 " rows could be.",
+                "There is no expectation for %s, so its errors are listed only: %" PRIu64
+                " of %" PRIu64 " rows could be judged.",
                 declared(collect), group->evidence.excess.count, group->evidence.rows);
     else
         fprintf(out,

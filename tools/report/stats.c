@@ -19,21 +19,17 @@ static void add_from(struct mhcs_exact *sum, uint32_t index, uint64_t value)
 
 void mhcs_exact_add(struct mhcs_exact *sum, double value)
 {
-    int exponent;
     uint64_t mantissa;
     uint32_t position, shift;
 
-    assert(value >= 0 && isfinite(value));
-    if (value == 0)
-        return;
-    value = frexp(value, &exponent);
-    exponent -= 53;
-    if (exponent < LOWEST_EXPONENT) { /* subnormal: the lowest bits are zero */
-        value = ldexp(value, exponent - LOWEST_EXPONENT);
-        exponent = LOWEST_EXPONENT;
+    assert(isfinite(value) && !signbit(value));
+    memcpy(&mantissa, &value, sizeof(mantissa));
+    position = (uint32_t)(mantissa >> 52);
+    mantissa &= (UINT64_C(1) << 52) - 1;
+    if (position > 0) { /* normal: an implicit leading bit; subnormals share the lowest exponent */
+        mantissa |= UINT64_C(1) << 52;
+        position--;
     }
-    mantissa = (uint64_t)ldexp(value, 53);
-    position = (uint32_t)(exponent - LOWEST_EXPONENT);
     shift = position % 64;
     add_from(sum, position / 64, mantissa << shift);
     if (shift > 0)
@@ -135,18 +131,17 @@ double mhcs_hist_percentile(const struct mhcs_hist *hist, uint32_t per_10000)
 {
     const uint64_t rank = nearest_rank(hist->count, per_10000);
     uint64_t seen = hist->zeros;
+    uint32_t i = 0;
 
     if (hist->count == 0)
         return NAN;
     if (seen >= rank)
         return 0;
-    for (uint32_t i = 0; i < MHCS_HIST_BUCKETS; i++) {
-        seen += hist->bucket[i];
-        if (seen >= rank)
-            return hist_middle(i);
+    for (seen += hist->bucket[0]; seen < rank; seen += hist->bucket[i]) {
+        i++;
+        assert(i < MHCS_HIST_BUCKETS);
     }
-    assert(!"the buckets sum to the count");
-    return NAN;
+    return hist_middle(i);
 }
 
 void mhcs_stat_add(struct mhcs_stat *stat, float value)

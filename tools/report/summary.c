@@ -36,9 +36,9 @@ static void print_thresholds(FILE *out, const struct mhcs_conclusion *conclusion
              "PASS up to R %.1f, WARN up to %.1f, FAIL above, or NaN/Inf in production alone, or a "
              "coarser kind of rounding than declared; INSUFFICIENT under %d rows. Excesses count "
              "if significant at %.2g over all %zu groups (Holm). Sites and phases judged %zu, with "
-             "too little data %zu.",
+             "too little data %zu. Single rows above R %.0f: WARN.",
              MHCS_PASS_RATIO, MHCS_WARN_RATIO, MHCS_MIN_ROWS, MHCS_ALPHA, conclusion->groups,
-             conclusion->tested, conclusion->insufficient);
+             conclusion->tested, conclusion->insufficient, MHCS_ISOLATED_RATIO);
     mhcs_text_wrap(out, "  thresholds: ", text);
 }
 

@@ -85,7 +85,9 @@ void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
     }
     if (report->damaged > 0)
         return;
-    fputs("\nA trace appears with the first sampled call of an mHC mixing GEMM. What to check:\n",
+    if (!report->facts.counted)
+        fputc('\n', out);
+    fputs("A trace appears with the first sampled call of an mHC mixing GEMM. What to check:\n",
           out);
     mhcs_text_wrap(out, "  * ",
                    "Is the library loaded in the worker processes? LD_PRELOAD needs an absolute "

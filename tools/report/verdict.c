@@ -6,29 +6,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/mhc_math.h"
+
 /* ---- evidence ---- */
 
 /* The reference is fp32, and its own rounding moves errors of exactly half an ulp a little. */
 #define HALF_ULP 0.505
-
-/* Largest power of two not above |value|, times 2^-bits: the ulp of a format with bits + 1. */
-static double ulp_of(double value, int bits)
-{
-    int exponent;
-
-    frexp(value, &exponent);
-    return ldexp(1, exponent - 1 - bits);
-}
 
 static void count_elements(struct mhcs_evidence *evidence, const float *production,
                            const float *reference, uint32_t coefficients)
 {
     for (uint32_t i = 0; i < coefficients; i++) {
         const double error = fabs((double)production[i] - (double)reference[i]);
+        const double binade = mhcs_power_f64(reference[i]);
 
         evidence->elements++;
-        evidence->over_bf16 += error > HALF_ULP * ulp_of(reference[i], 7);
-        evidence->over_f16 += error > HALF_ULP * ulp_of(reference[i], 10);
+        evidence->over_bf16 += error > HALF_ULP * binade / 128; /* 8 significant bits */
+        evidence->over_f16 += error > HALF_ULP * binade / 1024; /* 11 */
     }
 }
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* make_case DIR CASE: writes the traces of one case of test_report.py, as files named rank0, rank1,
+ * ... in the order of writing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/trace/make_trace.h"
+
+/* What a process of a server says of itself; host, pid, counters and model differ. */
+#define FACTS(host, pid, model, counters)                                                          \
+    "{\"format\":\"mhcshadow\",\"version\":1,\"host\":\"" host "\",\"pid\":" #pid ","              \
+    "\"command\":[\"python3\",\"-m\",\"sglang.launch_server\",\"--tp\",\"2\"],"                    \
+    "\"label\":\"night build\",\"gpu\":{\"name\":\"NVIDIA H200\",\"cc\":\"9.0\",\"sm_count\":132," \
+    "\"simulated\":false},\"driver\":{\"version\":13000,\"simulated\":false},"                     \
+    "\"cublas\":{\"path\":\"/usr/lib/libcublas.so.13\",\"version\":130100},"                       \
+    "\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"0\"}," model                                      \
+    "\"settings\":{\"sample\":0.015625,\"rows\":16,\"reference\":\"kernel\"},"                     \
+    "\"sites\":[{\"coefficients\":24,\"k\":16384,\"dtype\":\"bf16\"}],"                            \
+    "\"events\":[{\"event\":\"armed\",\"mode\":\"kernel\",\"slots\":24}]," counters "}"
+#define OWN_MODEL                                                                                  \
+    "\"model\":{\"source\":\"/models/flash\",\"scale\":[2.076,0.0187,0.246],\"hc_eps\":1e-6,"      \
+    "\"norm_eps\":1e-6,\"iterations\":20},"
+#define NO_MODEL                                                                                   \
+    "\"model\":{\"source\":\"none\",\"scale\":[1,1,1],\"hc_eps\":1e-6,\"norm_eps\":1e-6,"          \
+    "\"iterations\":20},"
+#define COUNTERS(seen, matched, sampled, dropped, captured)                                        \
+    "\"counters\":{\"seen\":" #seen ",\"matched\":" #matched ",\"sampled\":" #sampled              \
+    ",\"dropped\":" #dropped ",\"captured\":" #captured ",\"failed\":0,"                           \
+    "\"reasons\":{\"no_slot\":" #dropped ",\"captured\":" #captured "}}"
+
+static int next_rank;
+
+static int write_rank(const struct make_trace_plan *plan, const char *dir)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+
+    if (make_trace(plan, dir, from) < 0)
+        return 1;
+    snprintf(to, sizeof(to), "%s/rank%d.arrows.zst", dir, next_rank++);
+    return rename(from, to) != 0;
+}
+
+/* A prefill rank and a decode rank. */
+static int write_ranks(struct make_trace_plan plan, const char *dir)
+{
+    plan.facts = FACTS("node-a", 4711, OWN_MODEL, COUNTERS(90000, 3600, 28, 0, 0));
+    if (write_rank(&plan, dir))
+        return 1;
+    plan.facts = FACTS("node-b", 815, OWN_MODEL, COUNTERS(70000, 1800, 28, 3, 1));
+    plan.seed++;
+    plan.tokens = 32;
+    return write_rank(&plan, dir);
+}
+
+static int clean(struct make_trace_plan *plan, const char *dir)
+{
+    return write_ranks(*plan, dir);
+}
+
+static int tf32(struct make_trace_plan *plan, const char *dir)
+{
+    plan->path = "f32*f32->f32/f32";
+    plan->operands_rel = 2.1e-4;
+    plan->checkpoint = false;
+    plan->facts = FACTS("node-a", 4711, NO_MODEL, COUNTERS(90000, 3600, 28, 0, 0));
+    return write_rank(plan, dir);
+}
+
+static void excess_at_one_site(struct mhcs_record *record, struct mhcs_row_result *result, void *no)
+{
+    if (record->site != 3)
+        return;
+    for (int i = 0; i < 24; i++) {
+        float *production = &result->raw[MHCS_PRODUCTION][i];
+
+        *production += 5 * (*production - result->raw[MHCS_OPERANDS][i]);
+    }
+    make_row_metrics(result, 24, MHCS_OPERANDS);
+    make_row_metrics(result, 24, MHCS_CHECKPOINT);
+}
+
+static int one_site(struct make_trace_plan *plan, const char *dir)
+{
+    plan->edit = excess_at_one_site;
+    return write_ranks(*plan, dir);
+}
+
+static void nan_in_one_row(struct mhcs_record *record, struct mhcs_row_result *result, void *no)
+{
+    if (record->call != 4 || record->row > 31)
+        return;
+    result->raw[MHCS_PRODUCTION][5] = NAN;
+    make_row_metrics(result, 24, MHCS_OPERANDS);
+    make_row_metrics(result, 24, MHCS_CHECKPOINT);
+}
+
+static int nan_row(struct make_trace_plan *plan, const char *dir)
+{
+    plan->edit = nan_in_one_row;
+    plan->facts = FACTS("node-a", 4711, OWN_MODEL, COUNTERS(90000, 3600, 28, 0, 0));
+    return write_rank(plan, dir);
+}
+
+static void wrong_in_one_row(struct mhcs_record *record, struct mhcs_row_result *result, void *no)
+{
+    if (record->call != 4 || record->row > 31)
+        return;
+    for (int i = 0; i < 24; i++)
+        result->raw[MHCS_PRODUCTION][i] *= 1.3F;
+    make_row_metrics(result, 24, MHCS_OPERANDS);
+    make_row_metrics(result, 24, MHCS_CHECKPOINT);
+}
+
+static int wrong_row(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 40;
+    plan->edit = wrong_in_one_row;
+    return write_rank(plan, dir);
+}
+
+static int few(struct make_trace_plan *plan, const char *dir)
+{
+    plan->layers = 1;
+    plan->calls = 1;
+    return write_rank(plan, dir);
+}
+
+static int unknown_path(struct make_trace_plan *plan, const char *dir)
+{
+    plan->path = "f8*f8->bf16/f32";
+    return write_rank(plan, dir);
+}
+
+static int captured(struct make_trace_plan *plan, const char *dir)
+{
+    plan->facts = FACTS("node-a", 4711, OWN_MODEL, COUNTERS(90000, 3600, 28, 2, 5000));
+    return write_rank(plan, dir);
+}
+
+static int killed(struct make_trace_plan *plan, const char *dir)
+{
+    plan->facts = FACTS("node-a", 4711, OWN_MODEL, COUNTERS(90000, 3600, 28, 0, 0));
+    plan->end = (enum mhcs_trace_end)0;
+    return write_rank(plan, dir);
+}
+
+static int size_cap(struct make_trace_plan *plan, const char *dir)
+{
+    plan->end = MHCS_END_SIZE_CAP;
+    return write_rank(plan, dir);
+}
+
+static int no_rows(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 0;
+    plan->facts = FACTS("node-a", 4711, NO_MODEL, COUNTERS(90000, 0, 0, 0, 0));
+    return write_rank(plan, dir);
+}
+
+/* Rows beyond one batch, so that there is something behind damage. */
+static int long_run(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 90;
+    return write_rank(plan, dir);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*write)(struct make_trace_plan *plan, const char *dir);
+    } cases[] = {
+        {"clean", clean},
+        {"tf32", tf32},
+        {"one_site", one_site},
+        {"nan_row", nan_row},
+        {"wrong_row", wrong_row},
+        {"few", few},
+        {"unknown_path", unknown_path},
+        {"captured", captured},
+        {"killed", killed},
+        {"size_cap", size_cap},
+        {"no_rows", no_rows},
+        {"long_run", long_run},
+    };
+    struct make_trace_plan plan = make_trace_default();
+
+    for (size_t i = 0; argc == 3 && i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (!strcmp(argv[2], cases[i].name))
+            return cases[i].write(&plan, argv[1]);
+    fprintf(stderr, "usage: make_case DIR CASE\n");
+    return 2;
+}

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mhcshadow-report as a user runs it: output against golden files, exit codes, bad input.
+
+usage: test_report.py REPORT MAKE_CASE GOLDEN_DIR
+MHCSHADOW_REFRESH_GOLDEN=1 writes the golden files anew instead of comparing.
+"""
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPORT, MAKE_CASE, GOLDEN = (os.path.abspath(a) for a in sys.argv[1:4])
+REFRESH = os.environ.get("MHCSHADOW_REFRESH_GOLDEN") == "1"
+VERBS = ("summary", "layers", "verify")
+
+
+def run(*arguments, stdin=subprocess.DEVNULL, **environment):
+    """Exit code, stdout, stderr."""
+    done = subprocess.run([REPORT, *arguments], stdin=stdin, capture_output=True, text=True,
+                          env={**os.environ, **environment}, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(holder.name)
+        self.dir = "."  # so that paths in the output have one length everywhere
+
+    def make(self, case):
+        subprocess.run([MAKE_CASE, self.dir, case], check=True)
+        return self.dir
+
+    def rank(self, number=0):
+        return os.path.join(self.dir, f"rank{number}.arrows.zst")
+
+    def content(self, number=0):
+        with open(self.rank(number), "rb") as file:
+            return file.read()
+
+    def write(self, data, name="rank0.arrows.zst"):
+        path = os.path.join(self.dir, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def assert_golden(self, name, output):
+        # Where frames lie depends on the version of zstd.
+        output = re.sub(r"offset \d+", "offset N", re.sub(r"\d+ bytes", "N bytes", output))
+        path = os.path.join(GOLDEN, name + ".txt")
+        if REFRESH:
+            with open(path, "w", encoding="ascii") as file:
+                file.write(output)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), output)
+
+    def assert_report(self, name, code, *arguments):
+        """Runs, compares with the golden file, and holds what is true of every output."""
+        got, out, err = run(*arguments)
+        self.assertEqual((got, err), (code, ""), out)
+        self.assert_golden(name, out)
+        self.assert_presentable(out, width=1000 if arguments[0] == "verify" else 100)
+        return out
+
+    def assert_presentable(self, out, width):
+        """`verify` has one line per file, however long."""
+        self.assertTrue(out.isascii())
+        self.assertNotRegex(out, r"(?<![\d.])-?0\.0{3,}\d*(?![\de])", "a rounded zero")
+        self.assertNotIn("\033", out)
+        for line in out.splitlines():
+            self.assertLessEqual(len(line), width, line)
+            self.assertEqual(line, line.rstrip())
+
+
+class Verdicts(Case):
+    def test_a_clean_run_of_two_ranks_passes(self):
+        out = self.assert_report("summary_clean", 0, self.make("clean"))
+        self.assertIn("PASS", out)
+        self.assertEqual(out, run("summary", self.dir)[1])
+
+    def test_tf32_where_fp32_was_declared_is_over_threshold(self):
+        out = self.assert_report("summary_tf32", 1, self.make("tf32"))
+        self.assertIn("behaves like rounding of operands to TF32", " ".join(out.split()))
+
+    def test_one_bad_site_is_over_threshold_and_named(self):
+        out = self.assert_report("summary_one_site", 1, self.make("one_site"))
+        self.assertIn("layers.1.hc_ffn_fn", out)
+
+    def test_nan_in_production_is_over_threshold(self):
+        self.assert_report("summary_nan_row", 1, self.make("nan_row"))
+
+    def test_an_isolated_wrong_row_warns_and_exits_0(self):
+        out = self.assert_report("summary_wrong_row", 0, self.make("wrong_row"))
+        self.assertIn("WARN", out)
+
+    def test_too_few_rows_are_insufficient(self):
+        self.assert_report("summary_few", 3, self.make("few"))
+
+    def test_an_unknown_path_is_not_judged(self):
+        self.assert_report("summary_unknown_path", 3, self.make("unknown_path"))
+
+    def test_captured_calls_are_warned_of(self):
+        out = self.assert_report("summary_captured", 0, self.make("captured"))
+        self.assertIn("--disable-cuda-graph", out)
+
+    def test_a_killed_process_left_a_whole_trace(self):
+        self.make("killed")
+        self.assertEqual(run(self.dir)[0], 0)
+        self.assertEqual(run("verify", self.dir)[0], 0)
+
+    def test_a_trace_that_reached_its_size_limit_says_so(self):
+        code, out, _ = run(self.make("size_cap"))
+        self.assertEqual(code, 0)
+        self.assertIn("MHCSHADOW_MAX_MB", out)
+
+
+class Layers(Case):
+    def test_lines_are_in_order_of_layers(self):
+        self.assert_report("layers_one_site", 1, "layers", self.make("one_site"))
+
+    def test_lines_can_be_sorted_and_cut(self):
+        out = self.assert_report("layers_sorted", 1, "layers", "--sort", "R", "--top=3",
+                                 self.make("one_site"))
+        self.assertTrue(out.splitlines()[2].startswith("layers.1.hc_ffn_fn"), out)
+
+    def test_a_column_that_does_not_exist_is_a_usage_error(self):
+        self.make("few")
+        for arguments in (("--sort", "colour"), ("--top", "0"), ("--top", "x"), ("--top", "-1")):
+            code, out, err = run("layers", *arguments, self.dir)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(arguments[1], err)
+
+
+class Input(Case):
+    def test_files_in_any_order_give_the_same_report(self):
+        self.make("clean")
+        there = run(self.rank(0), self.rank(1))
+        self.assertEqual(there, run(self.rank(1), self.rank(0)))
+        self.assertEqual(there, run(self.dir))
+
+    def test_a_file_named_twice_counts_once(self):
+        self.make("clean")
+        os.symlink(self.rank(0), os.path.join(self.dir, "link"))
+        self.assertEqual(run(self.dir, self.rank(0), os.path.join(self.dir, "link")),
+                         run(self.dir))
+
+    def test_standard_input_is_read(self):
+        self.make("clean")
+        with open(self.rank(0), "rb") as file:
+            piped = run("-", stdin=file)
+        self.assertEqual(piped, run(self.rank(0)))
+        cat = subprocess.Popen(["cat", self.rank(0)], stdout=subprocess.PIPE)
+        self.assertEqual(run("-", stdin=cat.stdout), piped)
+        cat.stdout.close()
+        cat.wait()
+
+    def test_a_missing_path_is_one_sentence_and_a_usage_error(self):
+        for verb in VERBS:
+            code, out, err = run(verb, "/nonexistent/trace")
+            self.assertEqual((code, out), (2, ""))
+            self.assertEqual(err, "mhcshadow-report: /nonexistent/trace: "
+                                  "No such file or directory\n")
+
+    def test_an_unreadable_file_is_a_usage_error(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may read everything")
+        self.make("few")
+        os.chmod(self.rank(), 0)
+        self.assertEqual(run(self.rank())[0], 2)
+
+    def test_an_empty_directory_says_loudly_what_to_check(self):
+        out = self.assert_report("summary_empty_directory", 3, self.dir)
+        for words in ("LD_PRELOAD", "MHCSHADOW_DIR", "SGLANG_OPT_USE_TILELANG_MHC_PRE=false",
+                      "SGLANG_OPT_DEEPGEMM_HC_PRENORM=false",
+                      "SGLANG_OPT_FUSE_MHC_POST_PRE=false", "--disable-cuda-graph"):
+            self.assertIn(words, out)
+        self.assertEqual(run("layers", self.dir)[0], 3)
+        self.assertEqual(run("verify", self.dir)[0], 3)
+
+    def test_a_trace_without_rows_says_loudly_what_to_check(self):
+        self.assert_report("summary_no_rows", 3, self.make("no_rows"))
+
+    def test_what_is_not_a_trace_is_said_in_one_sentence(self):
+        for data in (b"", b"hello", b"PAR1" + bytes(5000)):
+            path = self.write(data, "no.arrows.zst")
+            code, out, _ = run(path)
+            self.assertEqual(code, 3)
+            self.assertIn("no trace could be read", out)
+            code, out, _ = run("verify", path)
+            self.assertEqual((code, out.count("\n")), (3, 1), out)
+
+    def test_one_bad_file_does_not_hide_the_others(self):
+        self.make("clean")
+        self.write(b"hello", "rank2.arrows.zst")
+        code, out, _ = run(self.dir)
+        self.assertEqual(code, 3)
+        self.assertIn("PASS", out)
+        self.assertIn("1 of 3 traces are damaged or unreadable", " ".join(out.split()))
+
+
+class Damage(Case):
+    def flipped(self, at):
+        data = bytearray(self.content())
+        data[at] ^= 0x10
+        return self.write(bytes(data))
+
+    def marks(self):
+        """Offsets of the marks; a batch's data lies 64 bytes behind its mark."""
+        return [match.start() - 8 for match in re.finditer(b"MHCSMRK1", self.content())]
+
+    def test_damage_is_located_and_rows_before_it_are_kept(self):
+        self.make("long_run")
+        third = self.marks()[2]
+        self.flipped(third + 64 + 5000)
+        self.assert_report("summary_damaged", 3, self.dir)
+        out = self.assert_report("verify_damaged", 3, "verify", self.dir)
+        self.assertIn(f"offset {third}:", out)
+        self.assertIn(" 8192 rows", out)
+
+    def test_salvage_reads_what_lies_behind_damage(self):
+        self.make("long_run")
+        self.flipped(self.marks()[0] + 64 + 1000)
+        plain, salvaged = run("verify", self.dir)[1], run("verify", "--salvage", self.dir)
+        self.assertIn(" 0 rows", plain)
+        self.assertEqual(salvaged[0], 3)
+        self.assertIn("read on behind 1 gap, 1 batches lost", salvaged[1])
+        code, out, _ = run("--salvage", self.dir)
+        self.assertEqual(code, 3)
+        self.assertIn("PASS", out)
+
+    def test_a_torn_tail_warns_and_leaves_the_verdict_its_exit_code(self):
+        self.make("long_run")
+        self.write(self.content()[:-500])
+        out = self.assert_report("summary_torn", 0, self.dir)
+        self.assertIn("killed", out)
+        self.assertEqual(run("layers", self.dir)[0], 0)
+        self.assert_report("verify_torn", 3, "verify", self.dir)
+
+    def test_whole_traces_verify(self):
+        self.assert_report("verify_clean", 0, "verify", self.make("clean"))
+
+    def test_no_prefix_of_a_trace_crashes(self):
+        self.make("few")
+        data = self.content()
+        for size in [*range(0, 100, 9), *range(100, len(data), len(data) // 12), len(data) - 1]:
+            path = self.write(data[:size], "prefix")
+            for verb in VERBS:
+                self.assertIn(run(verb, path)[0], (0, 3), f"{verb}, {size} bytes")
+
+
+class Usage(Case):
+    def test_an_unknown_verb_lists_the_verbs(self):
+        code, out, err = run("sumary")
+        self.assertEqual((code, out), (2, ""))
+        for verb in VERBS:
+            self.assertIn(verb, err)
+
+    def test_no_argument_is_a_usage_error(self):
+        for arguments in ((), *((verb,) for verb in VERBS)):
+            code, out, err = run(*arguments)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn("--help", err)
+
+    def test_help_tells_of_verbs_and_exit_codes(self):
+        code, out, _ = run("--help")
+        self.assertEqual(code, 0)
+        for word in (*VERBS, "Exit status", "Example"):
+            self.assertIn(word, out)
+        for verb in VERBS:
+            code, out, _ = run(verb, "--help")
+            self.assertEqual(code, 0)
+            self.assertIn(f"mhcshadow-report {verb}", out)
+            self.assertIn("--salvage", out)
+            self.assertIn("Exit status", out)
+
+    def test_the_version_is_told(self):
+        self.assertRegex(run("--version")[1], r"^mhcshadow-report \d+\.\d+")
+
+    def test_an_unknown_option_is_a_usage_error(self):
+        for arguments in (("--colour", self.dir), ("layers", "--colour", self.dir)):
+            self.assertEqual(run(*arguments)[0], 2)
+
+
+class Colour(Case):
+    def on_a_terminal(self, **environment):
+        """What the tool writes when stdout is a terminal."""
+        master, slave = pty.openpty()
+        with subprocess.Popen([REPORT, self.dir], stdout=slave, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "TERM": "xterm", **environment}) as process:
+            os.close(slave)
+            output = b""
+            try:
+                while chunk := os.read(master, 65536):
+                    output += chunk
+            except OSError:  # EIO: the other side is closed
+                pass
+            process.wait()
+        os.close(master)
+        return output.decode("ascii").replace("\r\n", "\n")
+
+    def test_colour_is_for_terminals_without_no_color(self):
+        self.make("clean")
+        plain = run(self.dir)[1]
+        self.assertNotIn("\033", plain)
+        self.assertEqual(self.on_a_terminal(NO_COLOR="1"), plain)
+        self.assertEqual(self.on_a_terminal(NO_COLOR="", TERM="dumb"), plain)
+        coloured = self.on_a_terminal(NO_COLOR="")
+        self.assertIn("\033[1;32mPASS", coloured)
+        self.assertEqual(re.sub(r"\033\[[0-9;]*m", "", coloured), plain)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

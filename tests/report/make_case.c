@@ -9,7 +9,8 @@
 
 /* What a process of a server says of itself; host, pid, counters and model differ. */
 #define FACTS(host, pid, model, counters)                                                          \
-    "{\"format\":\"mhcshadow\",\"version\":1,\"host\":\"" host "\",\"pid\":" #pid ","              \
+    "{\"format\":\"mhcshadow\",\"version\":1,\"library\":\"0.1.0\",\"host\":\"" host               \
+    "\",\"pid\":" #pid ","                                                                         \
     "\"command\":[\"python3\",\"-m\",\"sglang.launch_server\",\"--tp\",\"2\"],"                    \
     "\"label\":\"night build\",\"gpu\":{\"name\":\"NVIDIA H200\",\"cc\":\"9.0\",\"sm_count\":132," \
     "\"simulated\":false},\"driver\":{\"version\":13000,\"simulated\":false},"                     \

@@ -336,14 +336,14 @@ static void rows_of_more_sites_than_there_is_room_for_count_in_the_totals(void *
     uint64_t state = test_seed("many sites");
 
     begin(&report);
-    for (int i = 0; i < MHCS_SITES_MAX + 100; i++) {
+    for (int i = 0; i < MHCS_COLLECT_SITES_MAX + 100; i++) {
         make_sample(&sample, &state, i, 512, 1.66e-3, 0);
         feed(&report, &sample);
     }
     conclude(&report);
-    assert_int_equal(report.collect->sites, MHCS_SITES_MAX);
+    assert_int_equal(report.collect->sites, MHCS_COLLECT_SITES_MAX);
     assert_int_equal(report.collect->rows_of_other_sites, 100);
-    assert_int_equal(report.conclusion.group[0].evidence.rows, MHCS_SITES_MAX + 100);
+    assert_int_equal(report.conclusion.group[0].evidence.rows, MHCS_COLLECT_SITES_MAX + 100);
     assert_int_equal(report.conclusion.status, MHCS_PASS);
     mhcs_report_free(&report);
 }

@@ -65,6 +65,27 @@ static void a_simulation_and_a_neutral_model_are_noticed(void **unused)
     mhcs_facts_free(&facts);
 }
 
+static void events_are_told_once_and_not_beside_their_counters(void **unused)
+{
+    struct mhcs_facts facts = {0};
+
+    add(&facts, "{\"events\":[{\"event\":\"armed\",\"mode\":\"host\",\"slots\":8},"
+                "{\"event\":\"fallback\",\"mode\":\"host\",\"reason\":\"96 MB free\"},"
+                "{\"event\":\"fallback\",\"mode\":\"host\",\"reason\":\"96 MB free\"},"
+                "{\"event\":\"notice\",\"reason\":\"no_slot\",\"text\":\"no slot was free\"},"
+                "{\"event\":\"notice\",\"reason\":\"novel\",\"text\":\"something new\"},"
+                "{\"event\":\"disarmed\",\"reason\":\"cuMemAlloc failed\"}]}");
+    mhcs_facts_sort(&facts);
+    assert_int_equal(facts.events.count, 3);
+    assert_string_equal(facts.events.value[0].text, "disarmed: cuMemAlloc failed");
+    assert_string_equal(facts.events.value[1].text, "fell back to \"host\": 96 MB free");
+    assert_int_equal(facts.events.value[1].files, 2);
+    assert_string_equal(facts.events.value[2].text, "something new");
+    assert_string_equal(facts.fact[MHCS_FACT_ENGINE].value[0].text,
+                        "reference runs as \"host\", 8 slots");
+    mhcs_facts_free(&facts);
+}
+
 static void odd_facts_are_ignored(void **unused)
 {
     static const char *const odd[] = {
@@ -116,6 +137,7 @@ int main(void)
         cmocka_unit_test(counters_of_a_file_are_cumulative_and_files_add_up),
         cmocka_unit_test(equal_facts_are_one_line_and_different_ones_are_counted),
         cmocka_unit_test(a_simulation_and_a_neutral_model_are_noticed),
+        cmocka_unit_test(events_are_told_once_and_not_beside_their_counters),
         cmocka_unit_test(odd_facts_are_ignored),
         cmocka_unit_test(terminal_escapes_do_not_come_through),
         cmocka_unit_test(only_so_many_different_values_are_kept),

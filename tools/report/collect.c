@@ -65,20 +65,21 @@ void mhcs_collect_free(struct mhcs_collect *collect)
 
 static int compare_names(const void *left, const void *right)
 {
-    return strcmp(((const struct mhcs_site *)left)->name, ((const struct mhcs_site *)right)->name);
+    return strcmp(((const struct mhcs_site_line *)left)->name,
+                  ((const struct mhcs_site_line *)right)->name);
 }
 
 /* *ret_site is NULL if there are too many. */
 static int find_site(struct mhcs_collect *collect, const struct mhcs_record *record,
-                     struct mhcs_site **ret_site)
+                     struct mhcs_site_line **ret_site)
 {
-    struct mhcs_site key = {.id = record->site, .layer = record->layer};
-    struct mhcs_site **found, *site;
+    struct mhcs_site_line key = {.id = record->site, .layer = record->layer};
+    struct mhcs_site_line **found, *site;
 
     snprintf(key.name, sizeof(key.name), "%s", record->site_name);
     found = tfind(&key, &collect->site_tree, compare_names);
     *ret_site = found ? *found : NULL;
-    if (found || collect->sites == MHCS_SITES_MAX)
+    if (found || collect->sites == MHCS_COLLECT_SITES_MAX)
         return 0;
     site = malloc(sizeof(*site));
     if (!site)
@@ -98,7 +99,7 @@ static uint32_t bucket_of(int32_t tokens)
     return tokens > 0 ? 31 - (uint32_t)__builtin_clz((uint32_t)tokens) : 0;
 }
 
-static int find_cell(struct mhcs_site *site, const struct mhcs_record *record,
+static int find_cell(struct mhcs_site_line *site, const struct mhcs_record *record,
                      struct mhcs_line **ret_line, struct mhcs_cell **ret_cell)
 {
     struct mhcs_line **line = &site->line[mhcs_phase_of(record)];
@@ -128,7 +129,7 @@ static int find_path(struct mhcs_collect *collect, const char *text,
             *ret_path = collect->path[i];
             return 0;
         }
-    if (collect->paths == MHCS_PATHS_MAX)
+    if (collect->paths == MHCS_COLLECT_PATHS_MAX)
         return 0;
     path = calloc(1, sizeof(*path));
     if (!path)
@@ -254,7 +255,7 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     struct mhcs_cell *cell = &collect->other[mhcs_phase_of(record)];
     struct mhcs_line *line = NULL;
     struct mhcs_path_line *path;
-    struct mhcs_site *site;
+    struct mhcs_site_line *site;
     int ret;
 
     ret = find_site(collect, record, &site);
@@ -283,8 +284,8 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
 /* Layers ascending, the unknown ones last; then names, numbers in them by value. */
 static int compare_sites(const void *left, const void *right)
 {
-    const struct mhcs_site *a = *(struct mhcs_site *const *)left;
-    const struct mhcs_site *b = *(struct mhcs_site *const *)right;
+    const struct mhcs_site_line *a = *(struct mhcs_site_line *const *)left;
+    const struct mhcs_site_line *b = *(struct mhcs_site_line *const *)right;
     const int32_t layer_a = a->layer < 0 ? INT32_MAX : a->layer;
     const int32_t layer_b = b->layer < 0 ? INT32_MAX : b->layer;
 

@@ -34,16 +34,16 @@ struct mhcs_line {
     struct mhcs_cell *bucket[MHCS_TOKEN_BUCKETS];
 };
 
-#define MHCS_SITE_NAME_BYTES 64
-#define MHCS_SITES_MAX       1024 /* rows of further sites count in the totals alone */
-struct mhcs_site {
-    char name[MHCS_SITE_NAME_BYTES];
+#define MHCS_SITE_LINE_BYTES   64
+#define MHCS_COLLECT_SITES_MAX 1024 /* rows of further sites count in the totals alone */
+struct mhcs_site_line {
+    char name[MHCS_SITE_LINE_BYTES];
     int32_t id;    /* of the process that named it first in the input */
     int16_t layer; /* -1: unknown */
     struct mhcs_line *line[MHCS_PHASES];
 };
 
-#define MHCS_PATHS_MAX 32
+#define MHCS_COLLECT_PATHS_MAX 32
 struct mhcs_path_line {
     char text[MHCS_PATH_BYTES];
     bool parsed;
@@ -69,13 +69,13 @@ struct mhcs_collect {
     struct mhcs_stat ulp[MHCS_PATHS], ulp_own[MHCS_PATHS]; /* over coefficients */
     struct mhcs_stat defect;                               /* production minus reference */
     struct mhcs_stat check;
-    struct mhcs_cell other[MHCS_PHASES]; /* sites beyond MHCS_SITES_MAX */
+    struct mhcs_cell other[MHCS_PHASES]; /* sites beyond MHCS_COLLECT_SITES_MAX */
 
     void *site_tree; /* tsearch(3) by name */
-    struct mhcs_site *site[MHCS_SITES_MAX];
+    struct mhcs_site_line *site[MHCS_COLLECT_SITES_MAX];
     size_t sites;
     uint64_t rows_of_other_sites, rows_of_other_paths;
-    struct mhcs_path_line *path[MHCS_PATHS_MAX];
+    struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
 };
 

@@ -16,7 +16,7 @@ static void merge_line(const struct mhcs_line *line, enum mhcs_path reference,
 }
 
 static struct mhcs_group *next_group(struct mhcs_conclusion *conclusion,
-                                     const struct mhcs_site *site, int phase, int bucket,
+                                     const struct mhcs_site_line *site, int phase, int bucket,
                                      enum mhcs_path reference)
 {
     struct mhcs_group *group = &conclusion->group[conclusion->groups++];
@@ -41,8 +41,8 @@ static size_t count_groups(const struct mhcs_collect *collect)
     return lines * (MHCS_PATHS - MHCS_OPERANDS);
 }
 
-static void add_line(struct mhcs_conclusion *conclusion, const struct mhcs_site *site, int phase,
-                     enum mhcs_path reference)
+static void add_line(struct mhcs_conclusion *conclusion, const struct mhcs_site_line *site,
+                     int phase, enum mhcs_path reference)
 {
     const struct mhcs_line *line = site->line[phase];
     struct mhcs_group *group = next_group(conclusion, site, phase, -1, reference);
@@ -150,7 +150,8 @@ static bool is_empty(const struct mhcs_group *group)
 }
 
 const struct mhcs_group *mhcs_conclusion_find(const struct mhcs_conclusion *conclusion,
-                                              const struct mhcs_site *site, enum mhcs_phase phase)
+                                              const struct mhcs_site_line *site,
+                                              enum mhcs_phase phase)
 {
     const struct mhcs_group *worst = NULL;
 

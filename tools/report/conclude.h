@@ -10,7 +10,7 @@
 /* Who the group is: site NULL: all sites of the phase; phase -1: both phases; bucket -1: all sizes
  * of call. */
 struct mhcs_group {
-    const struct mhcs_site *site;
+    const struct mhcs_site_line *site;
     int phase, bucket;
     enum mhcs_path reference;
     struct mhcs_evidence evidence;
@@ -36,7 +36,8 @@ void mhcs_conclusion_free(struct mhcs_conclusion *conclusion);
 
 /* The worst judgement of a site in a phase over references and call sizes; NULL: no rows. */
 const struct mhcs_group *mhcs_conclusion_find(const struct mhcs_conclusion *conclusion,
-                                              const struct mhcs_site *site, enum mhcs_phase phase);
+                                              const struct mhcs_site_line *site,
+                                              enum mhcs_phase phase);
 
 /* Plain sentences for the reader: what was found, what it means, what to do. */
 void mhcs_conclusion_say(FILE *out, const struct mhcs_conclusion *conclusion,

@@ -95,6 +95,13 @@ static int draft_keep(struct draft *draft, struct mhcs_distinct *distinct)
 
 /* ---- the first frame ---- */
 
+static void write_library(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    fputs(get_text(json, "library"), out);
+    if (*get_text(json, "revision"))
+        fprintf(out, ", revision %s", get_text(json, "revision"));
+}
+
 static void write_command(FILE *out, struct mhcs_facts *facts, const cJSON *json)
 {
     const cJSON *word;
@@ -228,10 +235,15 @@ static int add_process(struct mhcs_facts *facts, const cJSON *json)
 static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
 {
     static void (*const write[])(FILE *, struct mhcs_facts *, const cJSON *) = {
-        [MHCS_FACT_COMMAND] = write_command, [MHCS_FACT_LABEL] = write_label,
-        [MHCS_FACT_GPU] = write_gpu,         [MHCS_FACT_DRIVER] = write_driver,
-        [MHCS_FACT_CUBLAS] = write_cublas,   [MHCS_FACT_ENVIRONMENT] = write_environment,
-        [MHCS_FACT_MODEL] = write_model,     [MHCS_FACT_SAMPLING] = write_sampling,
+        [MHCS_FACT_LIBRARY] = write_library,
+        [MHCS_FACT_COMMAND] = write_command,
+        [MHCS_FACT_LABEL] = write_label,
+        [MHCS_FACT_GPU] = write_gpu,
+        [MHCS_FACT_DRIVER] = write_driver,
+        [MHCS_FACT_CUBLAS] = write_cublas,
+        [MHCS_FACT_ENVIRONMENT] = write_environment,
+        [MHCS_FACT_MODEL] = write_model,
+        [MHCS_FACT_SAMPLING] = write_sampling,
     };
     struct draft draft;
     int ret = add_process(facts, json);
@@ -269,30 +281,39 @@ static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
     return 0;
 }
 
+static const char *const reason_keys[MHCS_REASONS_COUNT] = {
+#define REASON_KEY(name, counter, key, level, text) key,
+    MHCS_REASONS(REASON_KEY)
+#undef REASON_KEY
+};
+
 static void set_counters(struct mhcs_facts *facts, const cJSON *counters)
 {
     static const char *const keys[MHCS_COUNTERS] = {
         [MHCS_SEEN] = "seen",       [MHCS_MATCHED] = "matched",   [MHCS_SAMPLED] = "sampled",
         [MHCS_DROPPED] = "dropped", [MHCS_CAPTURED] = "captured", [MHCS_FAILED] = "failed",
     };
-    static const char *const reasons[MHCS_REASONS_COUNT] = {
-#define MHCS_REASON_KEY(name, counter, key, level, text) key,
-        MHCS_REASONS(MHCS_REASON_KEY)
-#undef MHCS_REASON_KEY
-    };
 
     facts->file_counted = true;
     for (int i = 0; i < MHCS_COUNTERS; i++)
         facts->file_counter[i] = get_count(counters, keys[i]);
     for (int i = 0; i < MHCS_REASONS_COUNT; i++)
-        facts->file_reason[i] = get_count(get(counters, "reasons"), reasons[i]);
+        facts->file_reason[i] = get_count(get(counters, "reasons"), reason_keys[i]);
+}
+
+/* A notice of a reason that is known says what the counters say with a number. */
+static bool is_counted(const char *reason)
+{
+    for (int i = 0; i < MHCS_REASONS_COUNT; i++)
+        if (!strcmp(reason_keys[i], reason))
+            return true;
+    return false;
 }
 
 static int add_event(struct mhcs_facts *facts, const cJSON *event)
 {
-    const char *kind = get_text(event, "event");
+    const char *kind = get_text(event, "event"), *reason = get_text(event, "reason");
     const bool armed = !strcmp(kind, "armed");
-    const char *text = get_text(event, "text");
     struct draft draft;
     int ret = draft_open(&draft);
 
@@ -301,10 +322,12 @@ static int add_event(struct mhcs_facts *facts, const cJSON *event)
     if (armed)
         fprintf(draft.stream, "reference runs as \"%s\", %" PRIu64 " slots",
                 get_text(event, "mode"), get_count(event, "slots"));
-    else if (*text)
-        fprintf(draft.stream, "%s", text);
-    else if (*kind)
-        fprintf(draft.stream, "%s: %s", kind, get_text(event, "reason"));
+    else if (!strcmp(kind, "fallback"))
+        fprintf(draft.stream, "fell back to \"%s\": %s", get_text(event, "mode"), reason);
+    else if (*get_text(event, "text") && !is_counted(reason))
+        fprintf(draft.stream, "%s", get_text(event, "text"));
+    else if (!strcmp(kind, "disarmed"))
+        fprintf(draft.stream, "disarmed: %s", reason);
     return draft_keep(&draft, armed ? &facts->fact[MHCS_FACT_ENGINE] : &facts->events);
 }
 

@@ -12,6 +12,7 @@
 
 /* Facts shown as text, one line each. X(NAME, label). */
 #define MHCS_FACTS(X)                                                                              \
+    X(LIBRARY, "library")                                                                          \
     X(COMMAND, "command")                                                                          \
     X(LABEL, "label")                                                                              \
     X(GPU, "GPU")                                                                                  \
@@ -44,8 +45,9 @@ struct mhcs_distinct {
 
 struct mhcs_facts {
     struct mhcs_distinct fact[MHCS_FACTS_COUNT];
-    struct mhcs_distinct events; /* notices, fallbacks, disarmings */
-    char **process;              /* "host pid" */
+    struct mhcs_distinct
+        events;     /* fallbacks, disarmings, reasons that this version does not know */
+    char **process; /* "host pid" */
     size_t processes, processes_room;
     bool simulated;     /* some GPU or driver is a simulation */
     bool neutral_model; /* some process ran the maps with scale 1, base 0 */

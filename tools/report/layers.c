@@ -21,7 +21,7 @@
 
 /* What is printed of a site in a phase. */
 struct output_line {
-    const struct mhcs_site *site;
+    const struct mhcs_site_line *site;
     enum mhcs_phase phase;
     const struct mhcs_group *group; /* the worst of it */
     uint64_t rows;
@@ -108,7 +108,7 @@ static double sort_value(const struct output_line *line, const char *sort)
 }
 
 static void fill(struct output_line *line, const struct mhcs_report *report,
-                 const struct mhcs_site *site, enum mhcs_phase phase, enum mhcs_path reference)
+                 const struct mhcs_site_line *site, enum mhcs_phase phase, enum mhcs_path reference)
 {
     const struct mhcs_line *source = site->line[phase];
 

@@ -11,7 +11,7 @@
 
 struct reading {
     struct mhcs_report *report;
-    struct mhcs_rows rows;
+    struct mhcs_row_reader rows;
     const char *missing; /* column that a batch lacks */
 };
 

@@ -9,7 +9,7 @@
 
 #define COLUMN(name) rows->column[MHCS_TRACE_COLUMN_##name]
 
-const char *mhcs_rows_bind(struct mhcs_rows *rows, const struct mhcs_batch *batch)
+const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch *batch)
 {
 #define BIND(name, type, when, source, doc)                                                        \
     COLUMN(name) = mhcs_batch_column(batch, #name, MHCS_COL_##type);                               \
@@ -73,7 +73,7 @@ static const char *get_text(const struct mhcs_column *column, uint32_t row,
     return to;
 }
 
-static void get_result(struct mhcs_rows *rows, uint32_t row)
+static void get_result(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_row_result *result = &rows->result;
 
@@ -93,7 +93,7 @@ static void get_result(struct mhcs_rows *rows, uint32_t row)
     result->nonfinite = (uint32_t)get_int16(COLUMN(nonfinite), row);
 }
 
-const struct mhcs_record *mhcs_rows_get(struct mhcs_rows *rows, uint32_t row)
+const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_record *record = &rows->record;
 

@@ -155,7 +155,7 @@ static void print_rows(FILE *out, const struct mhcs_collect *collect)
             collect->phase_rows[MHCS_DECODE], MHCS_DECODE_TOKENS_MAX, collect->graph_rows);
     if (collect->rows_of_other_sites > 0)
         fprintf(out, "  rows: %" PRIu64 " of further sites than the %d listed\n",
-                collect->rows_of_other_sites, MHCS_SITES_MAX);
+                collect->rows_of_other_sites, MHCS_COLLECT_SITES_MAX);
     fprintf(out,
             "  rows counted, not averaged: reference zero %" PRIu64
             "; NaN or Inf in production %" PRIu64 " (alone %" PRIu64

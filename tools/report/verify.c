@@ -32,7 +32,7 @@ static const struct argp argp = {
 
 /* Columns present with their types; the facts must be JSON objects, which shadow/facts.h says. */
 struct checking {
-    struct mhcs_rows rows;
+    struct mhcs_row_reader rows;
     const char *missing;
     uint64_t frames;
 };

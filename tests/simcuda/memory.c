@@ -28,16 +28,10 @@
 
 #define CUDA_ERROR_ILLEGAL_ADDRESS 700
 
-struct race_page {
-    unsigned shift; /* log2 of the unit */
-    struct race_cell *cells;
-    size_t cell_room;
-};
-
 /* The page is valid while `op` is the running operation. */
 struct race_slot {
     uint32_t op;
-    struct race_page *page;
+    struct race_area *page;
 };
 
 struct allocation {
@@ -59,7 +53,7 @@ struct sim_memory {
     struct allocation *recent;
     uint32_t op; /* the running operation */
     struct histories *histories;
-    struct race_page **pages; /* all, the first pages_used of them by the running operation */
+    struct race_area **pages; /* all, the first pages_used of them by the running operation */
     size_t page_count, pages_used;
 };
 
@@ -142,7 +136,7 @@ void sim_memory_free_all(struct sim_memory *m)
     for (size_t i = 0; i < m->count; i++)
         forget(m->at[i]);
     for (size_t i = 0; i < m->page_count; i++) {
-        free(m->pages[i]->cells);
+        race_area_free(m->pages[i]);
         free(m->pages[i]);
     }
     munmap((void *)(uintptr_t)m->client, m->span);
@@ -438,27 +432,17 @@ static bool step_range(struct sim_memory *m, const struct request *r, struct all
     return !r->fault->set;
 }
 
-static struct race_page *take_page(struct sim_memory *m)
+static struct race_area *take_page(struct sim_memory *m)
 {
     if (m->pages_used == m->page_count) {
-        m->pages = must(realloc(m->pages, (m->page_count + 1) * sizeof(struct race_page *)));
-        m->pages[m->page_count++] = must(calloc(1, sizeof(struct race_page)));
+        m->pages = must(realloc(m->pages, (m->page_count + 1) * sizeof(struct race_area *)));
+        m->pages[m->page_count++] = must(calloc(1, sizeof(struct race_area)));
     }
     return m->pages[m->pages_used++];
 }
 
-static void resize_page(struct race_page *page, unsigned shift)
-{
-    const size_t cells = PAGE_BYTES >> shift;
-    if (page->cell_room < cells) {
-        page->cells = must(realloc(page->cells, cells * sizeof(struct race_cell)));
-        page->cell_room = cells;
-    }
-    page->shift = shift;
-}
-
 /* The page of cells at `offset` of an allocation, in units of 2^shift bytes or finer. */
-static struct race_page *race_page_at(struct sim_memory *m, struct allocation *a, uint64_t offset,
+static struct race_area *race_page_at(struct sim_memory *m, struct allocation *a, uint64_t offset,
                                       unsigned shift)
 {
     if (a->races == NULL)
@@ -466,13 +450,9 @@ static struct race_page *race_page_at(struct sim_memory *m, struct allocation *a
     struct race_slot *slot = &a->races[offset >> PAGE_SHIFT];
     if (slot->op != m->op) {
         *slot = (struct race_slot){.op = m->op, .page = take_page(m)};
-        resize_page(slot->page, shift);
-        memset(slot->page->cells, 0, (PAGE_BYTES >> shift) * sizeof(struct race_cell));
-    } else if (slot->page->shift > shift) {
-        const unsigned up = slot->page->shift - shift;
-        resize_page(slot->page, shift);
-        for (size_t i = PAGE_BYTES >> shift; i-- > 0;)
-            slot->page->cells[i] = slot->page->cells[i >> up];
+        race_area_reset(slot->page, PAGE_BYTES, shift);
+    } else {
+        race_area_refine(slot->page, shift);
     }
     return slot->page;
 }
@@ -481,12 +461,12 @@ static struct race_page *race_page_at(struct sim_memory *m, struct allocation *a
 static bool check_races(struct sim_memory *m, const struct request *r, struct allocation *a,
                         uint64_t offset)
 {
-    const unsigned shift = r->size == 1 ? 0 : r->size == 2 ? 1 : 2;
+    const unsigned shift = race_shift(r->size);
     for (uint32_t lane = 0; lane < r->lanes;) {
         const uint64_t begin = offset + lane * r->size;
         const uint64_t fits = (PAGE_BYTES - begin % PAGE_BYTES) / r->size;
         const uint32_t lanes = fits < r->lanes - lane ? (uint32_t)fits : r->lanes - lane;
-        const struct race_page *page = race_page_at(m, a, begin, shift);
+        const struct race_area *page = race_page_at(m, a, begin, shift);
         struct race_cell *cells = &page->cells[begin % PAGE_BYTES >> page->shift];
         const uint32_t per_lane = (uint32_t)(r->size >> page->shift);
         struct sim_where where = *r->where;

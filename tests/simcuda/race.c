@@ -3,6 +3,8 @@
 #include "race.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A summary packs block + 1 (24 bits), epoch (24) and thread (16). Blocks are taken modulo 2^24 -
  * 2: two that coincide could only hide a race, never invent one. */
@@ -98,6 +100,41 @@ int64_t race_access(struct race_cell *cells, const struct sim_where *where, uint
         }
     }
     return -1;
+}
+
+static void resize(struct race_area *area, unsigned shift)
+{
+    const size_t cells = ((size_t)area->bytes >> shift) + 1;
+    if (area->room < cells) {
+        area->cells = realloc(area->cells, cells * sizeof(struct race_cell));
+        if (area->cells == NULL)
+            abort(); /* a test instrument: nothing sensible follows */
+        area->room = cells;
+    }
+    area->shift = shift;
+}
+
+void race_area_reset(struct race_area *area, uint32_t bytes, unsigned shift)
+{
+    area->bytes = bytes;
+    resize(area, shift);
+    memset(area->cells, 0, (((size_t)bytes >> shift) + 1) * sizeof(struct race_cell));
+}
+
+void race_area_refine(struct race_area *area, unsigned shift)
+{
+    if (area->shift <= shift)
+        return;
+    const unsigned up = area->shift - shift;
+    resize(area, shift);
+    for (size_t i = ((size_t)area->bytes >> shift) + 1; i-- > 0;)
+        area->cells[i] = area->cells[i >> up];
+}
+
+void race_area_free(struct race_area *area)
+{
+    free(area->cells);
+    area->cells = NULL;
 }
 
 void race_describe(const struct race_cell *cell, const struct sim_where *where, uint32_t lane,

@@ -19,6 +19,26 @@ struct race_cell {
     uint64_t write, read, atomic; /* 0: none; else block, epoch and thread packed in race.c */
 };
 
+/* Cells of a piece of memory, in units of 4, 2 or 1 bytes: the finest that was needed so far. */
+struct race_area {
+    struct race_cell *cells;
+    size_t room;
+    uint32_t bytes;
+    unsigned shift; /* log2 of the unit */
+};
+
+/* Forgets all accesses and starts with units of 2^shift. */
+void race_area_reset(struct race_area *area, uint32_t bytes, unsigned shift);
+/* Makes the unit at most 2^shift. */
+void race_area_refine(struct race_area *area, unsigned shift);
+void race_area_free(struct race_area *area);
+
+/* log2 of the unit for an access of `size` bytes. */
+static inline unsigned race_shift(uint64_t size)
+{
+    return size == 1 ? 0 : size == 2 ? 1 : 2;
+}
+
 /* One instruction's access: lane i covers cells [i*per_lane, (i+1)*per_lane) from `cells` on.
  * Returns the index of the first cell that races, or -1. */
 int64_t race_access(struct race_cell *cells, const struct sim_where *where, uint32_t lanes,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mhcs_compare: one block a row. The three paths are mapped by three lanes side by side, y is
+/* mhcs_compare: one block a row. The three paths, and their changes, are mapped by three lanes side
+ * by side, y is
  * summed by all threads, the two comparisons are measured by two lanes; the result is gathered in
  * shared memory and written once, since it goes over the bus to pinned host memory.
  */
@@ -20,8 +21,9 @@ struct mhcs_compare_sums {
 
 struct mhcs_compare_shared {
     struct mhcs_row_result result;
-    float abs_dot[2][MHCS_COEFFICIENTS];
-    float pre[MHCS_PATHS][4]; /* times the scale of y; references as difference to production */
+    float raw_change[MHCS_PATHS][MHCS_COEFFICIENTS]; /* production less that path */
+    float change[MHCS_PATHS][MHCS_COEFFICIENTS];     /* the same, of mapped */
+    float abs_dot[MHCS_PATHS][MHCS_COEFFICIENTS];
     float partial[MHCS_COMPARE_SUMS][MHCS_WARPS];
     float sum[MHCS_COMPARE_SUMS];
 };
@@ -55,24 +57,56 @@ static __device__ float mhcs_row_rms(const struct mhcs_compare_params &p,
                : mhcs_rms_factor_f32(square_sum[blockIdx.x], p.k, p.model.norm_eps);
 }
 
-/* Lane `path` loads and maps its path. */
-static __device__ void mhcs_map_path(const struct mhcs_compare_params &p,
-                                     struct mhcs_compare_shared &s, uint32_t path, float rms)
+static __device__ float mhcs_raw(const struct mhcs_compare_params &p, uint32_t path, uint32_t j)
 {
-    float *raw = s.result.raw[path], *mapped = s.result.mapped[path];
-    const uint64_t reference = path == MHCS_OPERANDS ? p.operands : p.checkpoint;
-    for (uint32_t j = 0; j < MHCS_COEFFICIENTS; j++) {
-        raw[j] = mhcs_nan();
-        mapped[j] = mhcs_nan();
-    }
-    if (path != MHCS_PRODUCTION && !reference)
+    if (path == MHCS_PRODUCTION)
+        return mhcs_element((const void *)p.c, p.c_dtype, (size_t)blockIdx.x * p.coefficients + j);
+    const float *raw = (const float *)(path == MHCS_OPERANDS ? p.operands : p.checkpoint);
+    return raw[blockIdx.x * MHCS_COEFFICIENTS + j];
+}
+
+static __device__ float mhcs_raw_abs_dot(const struct mhcs_compare_params &p, uint32_t path,
+                                         uint32_t j)
+{
+    const uint64_t from = path == MHCS_CHECKPOINT ? p.checkpoint_abs_dot : p.abs_dot;
+    return ((const float *)from)[blockIdx.x * MHCS_COEFFICIENTS + j];
+}
+
+static __device__ bool mhcs_path_present(const struct mhcs_compare_params &p, uint32_t path)
+{
+    return path != MHCS_CHECKPOINT || p.checkpoint;
+}
+
+/* Thread t loads coefficient t % 24 of path t / 24; what is not there is NaN. */
+static __device__ void mhcs_load_paths(const struct mhcs_compare_params &p,
+                                       struct mhcs_compare_shared &s)
+{
+    const uint32_t path = threadIdx.x / MHCS_COEFFICIENTS, j = threadIdx.x % MHCS_COEFFICIENTS;
+    if (path >= MHCS_PATHS)
         return;
-    for (uint32_t j = 0; j < p.coefficients; j++)
-        raw[j] = path == MHCS_PRODUCTION
-                     ? mhcs_element((const void *)p.c, p.c_dtype,
-                                    (size_t)blockIdx.x * p.coefficients + j)
-                     : ((const float *)reference)[blockIdx.x * MHCS_COEFFICIENTS + j];
-    mhcs_map_f32(&p.model, p.coefficients, rms, raw, mapped);
+    const bool there = j < p.coefficients && mhcs_path_present(p, path);
+    const float raw = there ? mhcs_raw(p, path, j) : mhcs_nan();
+    s.result.raw[path][j] = raw;
+    s.result.mapped[path][j] = s.change[path][j] = mhcs_nan();
+    s.raw_change[path][j] = there ? mhcs_raw(p, MHCS_PRODUCTION, j) - raw : mhcs_nan();
+    s.abs_dot[path][j] = there ? mhcs_raw_abs_dot(p, path, j) : mhcs_nan();
+}
+
+/* Lanes 0..2 map one path each. */
+static __device__ void mhcs_map_paths(const struct mhcs_compare_params &p,
+                                      struct mhcs_compare_shared &s, float rms)
+{
+    const uint32_t path = threadIdx.x;
+    const bool mine = path < MHCS_PATHS && mhcs_path_present(p, path);
+    if (mine)
+        mhcs_map_change_f32(&p.model, p.coefficients, rms, s.result.raw[path], s.raw_change[path],
+                            s.result.mapped[path], s.change[path]);
+    __syncthreads();
+    if (mine)
+        mhcs_settle_change_f32(&p.model, p.coefficients, rms, s.raw_change[path],
+                               s.result.mapped[path], s.result.mapped[MHCS_PRODUCTION],
+                               s.change[path]);
+    __syncthreads();
 }
 
 /* y = sum_i pre[i] x[i] of all paths and the sums over it. A reference's y comes from production's
@@ -80,12 +114,17 @@ static __device__ void mhcs_map_path(const struct mhcs_compare_params &p,
  * of the two. */
 template <uint32_t x_dtype>
 static __device__ void mhcs_sum_y(const struct mhcs_compare_params &p,
-                                  const struct mhcs_compare_shared &s, uint64_t x, float unscale,
+                                  const struct mhcs_compare_shared &s, uint64_t x, float scale,
                                   struct mhcs_compare_sums &sums)
 {
     const uint32_t hidden = p.k / MHCS_STREAMS;
     float *y = (float *)p.y + (size_t)blockIdx.x * hidden;
     const size_t path_step = (size_t)p.rows * hidden;
+    float pre[MHCS_PATHS][MHCS_STREAMS];
+    for (uint32_t path = 0; path < MHCS_PATHS; path++)
+        for (uint32_t i = 0; i < MHCS_STREAMS; i++)
+            pre[path][i] =
+                scale * (path == MHCS_PRODUCTION ? s.result.mapped[path][i] : s.change[path][i]);
 
     for (uint32_t d = threadIdx.x; d < hidden; d += blockDim.x) {
         float v[MHCS_STREAMS], out[MHCS_PATHS];
@@ -93,10 +132,9 @@ static __device__ void mhcs_sum_y(const struct mhcs_compare_params &p,
             v[i] = mhcs_element_as<x_dtype>(x, i * hidden + d);
             sums.x_nonfinite += mhcs_bits_finite(mhcs_f32_bits(v[i])) ? 0 : 1;
         }
-        for (uint32_t path = 0; path < MHCS_PATHS; path++) {
-            const float *pre = s.pre[path];
-            out[path] = (pre[0] * v[0] + pre[1] * v[1]) + (pre[2] * v[2] + pre[3] * v[3]);
-        }
+        for (uint32_t path = 0; path < MHCS_PATHS; path++)
+            out[path] = (pre[path][0] * v[0] + pre[path][1] * v[1]) +
+                        (pre[path][2] * v[2] + pre[path][3] * v[3]);
         const float a = out[MHCS_PRODUCTION];
         sums.aa += a * a;
         for (uint32_t i = 0; i < 2; i++) {
@@ -108,28 +146,28 @@ static __device__ void mhcs_sum_y(const struct mhcs_compare_params &p,
         }
         if (p.y)
             for (uint32_t path = 0; path < MHCS_PATHS; path++)
-                y[path * path_step + d] = out[path] * unscale;
+                y[path * path_step + d] = out[path] / scale;
     }
 }
 
 /* Lane i measures production against reference 1 + i and fills what belongs to that reference. */
 static __device__ void mhcs_measure_reference(const struct mhcs_compare_params &p,
                                               struct mhcs_compare_shared &s, uint32_t i,
-                                              const struct mhcs_compare_sums &sums, float unscale)
+                                              const struct mhcs_compare_sums &sums, float scale)
 {
     struct mhcs_row_result &result = s.result;
     const uint32_t path = 1 + i;
-    const struct mhcs_row_f32 a = {result.raw[MHCS_PRODUCTION], result.mapped[MHCS_PRODUCTION]};
-    const struct mhcs_row_f32 b = {result.raw[path], result.mapped[path]};
+    const struct mhcs_comparison_f32 of = {result.raw[path], s.raw_change[path], s.abs_dot[path],
+                                           result.mapped[path], s.change[path]};
     const struct mhcs_y_sums_f32 y = {sums.aa, i ? sums.bb[1] : sums.bb[0],
                                       i ? sums.dd[1] : sums.dd[0], i ? sums.ds[1] : sums.ds[0]};
 
     mhcs_metrics_clear(&result.against[path]);
-    result.y_norm[path] = sqrtf(y.bb) * unscale;
-    if (mhcs_all_finite_f32(a.raw, p.coefficients) && mhcs_all_finite_f32(b.raw, p.coefficients) &&
-        sums.x_nonfinite == 0)
-        mhcs_measure_f32(&result.against[path], p.coefficients, &a, &b, s.abs_dot[i],
-                         result.rms * p.model.scale[2], &y);
+    result.y_norm[path] = sqrtf(y.bb) / scale;
+    if (mhcs_all_finite_f32(result.raw[MHCS_PRODUCTION], p.coefficients) &&
+        mhcs_all_finite_f32(of.raw, p.coefficients) && sums.x_nonfinite == 0)
+        mhcs_measure_f32(&result.against[path], p.coefficients, &of, result.rms * p.model.scale[2],
+                         &y);
 }
 
 static __device__ uint32_t mhcs_nonfinite_bits(const struct mhcs_compare_params &p,
@@ -138,9 +176,8 @@ static __device__ uint32_t mhcs_nonfinite_bits(const struct mhcs_compare_params 
     uint32_t bits = x ? MHCS_NONFINITE_X : 0;
     if (!mhcs_all_finite_f32(result.raw[MHCS_PRODUCTION], p.coefficients))
         bits |= MHCS_NONFINITE_PRODUCTION;
-    for (uint32_t path = MHCS_OPERANDS; path <= (p.checkpoint ? MHCS_CHECKPOINT : MHCS_OPERANDS);
-         path++)
-        if (!mhcs_all_finite_f32(result.raw[path], p.coefficients))
+    for (uint32_t path = MHCS_OPERANDS; path < MHCS_PATHS; path++)
+        if (mhcs_path_present(p, path) && !mhcs_all_finite_f32(result.raw[path], p.coefficients))
             bits |= MHCS_NONFINITE_REFERENCE;
     return bits;
 }
@@ -153,30 +190,17 @@ extern "C" __global__ void __launch_bounds__(MHCS_COMPARE_THREADS)
     __shared__ struct mhcs_compare_shared s;
     const uint32_t t = threadIdx.x;
 
-    const float rms = mhcs_row_rms(p, s);
+    mhcs_load_paths(p, s);
+    const float rms = mhcs_row_rms(p, s); /* its barriers also end the loading */
+    mhcs_map_paths(p, s, rms);
+
     /* y is summed as that of the normalised row, near enough: its squares stay in range whatever
      * the size of x. A power of two, so nothing is rounded. */
-    const float scale = rms > 0 ? mhcs_power_f32(rms) : 1.0f, unscale = 1.0f / scale;
-    if (t < MHCS_PATHS)
-        mhcs_map_path(p, s, t, rms);
-    if (t < MHCS_COEFFICIENTS && t < p.coefficients) {
-        const size_t i = (size_t)blockIdx.x * MHCS_COEFFICIENTS + t;
-        s.abs_dot[0][t] = ((const float *)p.abs_dot)[i];
-        s.abs_dot[1][t] = p.checkpoint_abs_dot ? ((const float *)p.checkpoint_abs_dot)[i] : 0;
-    }
-    __syncthreads();
-    if (t < 4 * MHCS_PATHS) {
-        const float(*mapped)[MHCS_COEFFICIENTS] = s.result.mapped;
-        const uint32_t path = t / 4, i = t % 4;
-        const float pre = mapped[MHCS_PRODUCTION][i];
-        s.pre[path][i] = scale * (path == MHCS_PRODUCTION ? pre : pre - mapped[path][i]);
-    }
-    __syncthreads();
-
+    const float scale = rms > 0 ? mhcs_power_f32(rms) : 1.0f;
     struct mhcs_compare_sums sums = {};
     const uint64_t x = p.x + (uint64_t)blockIdx.x * p.k * mhcs_dtype_size(p.x_dtype);
     mhcs_with_dtype(p.x_dtype,
-                    [&](auto x_dtype) { mhcs_sum_y<x_dtype.value>(p, s, x, unscale, sums); });
+                    [&](auto x_dtype) { mhcs_sum_y<x_dtype.value>(p, s, x, scale, sums); });
     const float values[] = {sums.aa,    sums.bb[0], sums.bb[1], sums.dd[0],
                             sums.dd[1], sums.ds[0], sums.ds[1], sums.x_nonfinite};
     mhcs_sum_block(s, 0, sizeof(values) / sizeof(*values), values);
@@ -188,13 +212,13 @@ extern "C" __global__ void __launch_bounds__(MHCS_COMPARE_THREADS)
                                  : mhcs_nan();
     if (t == 0) {
         s.result.rms = rms;
-        s.result.y_norm[MHCS_PRODUCTION] = sqrtf(sums.aa) * unscale;
+        s.result.y_norm[MHCS_PRODUCTION] = sqrtf(sums.aa) / scale;
         mhcs_metrics_clear(&s.result.against[MHCS_PRODUCTION]);
         s.result.nonfinite = mhcs_nonfinite_bits(p, s.result, sums.x_nonfinite != 0);
     }
     __syncwarp();
     if (t < 2)
-        mhcs_measure_reference(p, s, t, sums, unscale);
+        mhcs_measure_reference(p, s, t, sums, scale);
     __syncthreads();
 
     uint32_t *to = (uint32_t *)((struct mhcs_row_result *)p.results + blockIdx.x);

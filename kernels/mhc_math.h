@@ -23,18 +23,11 @@
 
 #include "kernels/dtype.h"
 
-/* e^x within 1 ulp (all floats tried); exact at 0, denormal results included, overflow to
- * infinity, NaN to NaN. libm's differs from one machine to the next and the GPU's is approximate,
- * so none of them would let host and device agree.
+/* Parts of e^x = 2^n (1 + q), for |x| < 105: n is returned, whole, and q is in about -0.3 .. 0.42.
  *
- * x = n ln2 + r with |r| <= ln2/2; e^r = 1 + r + r^2 P(r), P fitted to 0.06 ulp; times 2^n. */
-static inline MHCS_HD float mhcs_exp_f32(float x)
+ * x = n ln2 + r with |r| <= ln2/2; q = r + r^2 P(r), P fitted to 0.06 ulp of e^x. */
+static inline MHCS_HD float mhcs_exp_parts_f32(float x, float *ret_q)
 {
-    if (!(x < 0x1.62e430p6f)) /* first value whose result overflows; also NaN */
-        return x + INFINITY;
-    if (x < -104.0f) /* e^-104 < 2^-150 rounds to 0 */
-        return 0.0f;
-
     const float shift = 0x1.8p23f; /* adding it leaves the nearest integer in the low bits */
     const float shifted = x * 0x1.715476p0f + shift;
     const float n = shifted - shift;
@@ -46,15 +39,39 @@ static inline MHCS_HD float mhcs_exp_f32(float x)
     p = p * r + 0x1.5554c2p-5f;
     p = p * r + 0x1.555490p-3f;
     p = p * r + 0.5f;
-    const float e = (r * r * p + r) + 1.0f;
+    *ret_q = r * r * p + r;
+    return n;
+}
 
+/* 2^n, n whole and normal as a power: -126..127. */
+static inline MHCS_HD float mhcs_power_of_two_f32(int32_t n)
+{
+    return mhcs_f32_from_bits((uint32_t)(n + 127) << 23);
+}
+
+/* e^x within 1 ulp (all floats tried): 1 at 0, denormal results included, overflow to infinity, NaN
+ * to NaN. libm's differs from one machine to the next and the GPU's is approximate, so none of them
+ * would let host and device agree. */
+static inline MHCS_HD float mhcs_exp_f32(float x)
+{
+    if (!(x < 0x1.62e430p6f)) /* first value whose result overflows; also NaN */
+        return x + INFINITY;
+    if (x < -104.0f) /* e^-104 < 2^-150 rounds to 0 */
+        return 0.0f;
+    float q;
+    const int32_t n = (int32_t)mhcs_exp_parts_f32(x, &q);
     /* 2^n in two factors: alone it would leave the exponent's range at both ends. The first
      * multiplication is exact, the second rounds once where the result is denormal. */
-    const int32_t whole = (int32_t)n;
-    const int32_t half = whole / 2;
-    const float first = mhcs_f32_from_bits((uint32_t)(half + 127) << 23);
-    const float second = mhcs_f32_from_bits((uint32_t)(whole - half + 127) << 23);
-    return e * first * second;
+    const int32_t half = n / 2;
+    return (q + 1.0f) * mhcs_power_of_two_f32(half) * mhcs_power_of_two_f32(n - half);
+}
+
+/* e^x - 1 within 2 ulp for |x| <= 64. */
+static inline MHCS_HD float mhcs_expm1_f32(float x)
+{
+    float q;
+    const float power = mhcs_power_of_two_f32((int32_t)mhcs_exp_parts_f32(x, &q));
+    return (power - 1.0f) + power * q;
 }
 
 static inline MHCS_HD float mhcs_sqrt_f32(float x)
@@ -79,6 +96,11 @@ static inline MHCS_HD float mhcs_power_f32(float x)
 static inline double mhcs_exp_f64(double x)
 {
     return exp(x);
+}
+
+static inline double mhcs_expm1_f64(double x)
+{
+    return expm1(x);
 }
 
 static inline double mhcs_sqrt_f64(double x)

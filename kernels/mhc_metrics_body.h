@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Body of mhc_metrics.h, included once per precision; MHCS_REAL is the type, MHCS_FN() names. */
 
-/* One way of computing a row: the GEMM's output and the coefficients after the maps, [M] each. */
-struct MHCS_FN(mhcs_row) {
-    const MHCS_REAL *raw, *mapped;
+/* Production against one reference, [M] each; all finite. */
+struct MHCS_FN(mhcs_comparison) {
+    const MHCS_REAL *raw, *raw_change; /* the reference's GEMM output; production's less it */
+    const MHCS_REAL *abs_dot;
+    const MHCS_REAL *mapped, *change; /* the reference's coefficients; production's less them */
 };
 
 /* Sums over the elements of y, a for production and b for the reference, d = a - b. Any common
@@ -12,11 +14,6 @@ struct MHCS_FN(mhcs_y_sums) {
     MHCS_REAL aa, bb, dd;
     MHCS_REAL ds; /* d * (a + b): |a|^2 - |b|^2 without the cancellation */
 };
-
-static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_abs)(MHCS_REAL v)
-{
-    return v < 0 ? -v : v;
-}
 
 static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_max)(MHCS_REAL a, MHCS_REAL b)
 {
@@ -31,93 +28,85 @@ static inline MHCS_HD bool MHCS_FN(mhcs_all_finite)(const MHCS_REAL *v, uint32_t
     return true;
 }
 
-/* max |a - b|; b NULL: max |a|. */
-static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_max_distance)(const MHCS_REAL *a, const MHCS_REAL *b,
-                                                           uint32_t n)
+static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_max_abs)(const MHCS_REAL *v, uint32_t n)
 {
     MHCS_REAL top = 0;
     for (uint32_t i = 0; i < n; i++)
-        top = MHCS_FN(mhcs_max)(top, MHCS_FN(mhcs_abs)(b ? a[i] - b[i] : a[i]));
+        top = MHCS_FN(mhcs_max)(top, MHCS_FN(mhcs_abs)(v[i]));
     return top;
 }
 
-/* norm2(a - b); b NULL: norm2(a). Scaled by a power of two, so that squares neither overflow nor
- * vanish. */
-static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_distance)(const MHCS_REAL *a, const MHCS_REAL *b,
-                                                       uint32_t n)
+/* Scaled by a power of two, so that squares neither overflow nor vanish. */
+static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_norm2)(const MHCS_REAL *v, uint32_t n)
 {
-    const MHCS_REAL unit = MHCS_FN(mhcs_power)(MHCS_FN(mhcs_max_distance)(a, b, n));
+    const MHCS_REAL unit = MHCS_FN(mhcs_power)(MHCS_FN(mhcs_max_abs)(v, n));
     MHCS_REAL sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const MHCS_REAL v = (b ? a[i] - b[i] : a[i]) / unit;
-        sum += v * v;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        sum += (v[i] / unit) * (v[i] / unit);
     return MHCS_FN(mhcs_sqrt)(sum) * unit;
 }
 
-/* norm2(a - b) / norm2(b), NaN where b is zero. */
-static inline MHCS_HD float MHCS_FN(mhcs_relative)(const MHCS_REAL *a, const MHCS_REAL *b,
+/* norm2(d) / norm2(v), NaN where v is zero. */
+static inline MHCS_HD float MHCS_FN(mhcs_relative)(const MHCS_REAL *d, const MHCS_REAL *v,
                                                    uint32_t n)
 {
-    const MHCS_REAL norm = MHCS_FN(mhcs_distance)(b, NULL, n);
-    return norm > 0 ? (float)(MHCS_FN(mhcs_distance)(a, b, n) / norm) : mhcs_nan();
+    const MHCS_REAL norm = MHCS_FN(mhcs_norm2)(v, n);
+    return norm > 0 ? (float)(MHCS_FN(mhcs_norm2)(d, n) / norm) : mhcs_nan();
 }
 
-/* max |a_i - b_i| / abs_dot_i over the elements with a sum of their own; NaN if none has. */
-static inline MHCS_HD float MHCS_FN(mhcs_backward)(const MHCS_REAL *a, const MHCS_REAL *b,
-                                                   const MHCS_REAL *abs_dot, uint32_t n)
+/* max |d_i| / abs_dot_i over the elements with a sum of their own; NaN if none has. */
+static inline MHCS_HD float MHCS_FN(mhcs_backward)(const MHCS_REAL *d, const MHCS_REAL *abs_dot,
+                                                   uint32_t n)
 {
     MHCS_REAL top = -1;
     for (uint32_t i = 0; i < n; i++)
         if (abs_dot[i] > 0)
-            top = MHCS_FN(mhcs_max)(top, MHCS_FN(mhcs_abs)(a[i] - b[i]) / abs_dot[i]);
+            top = MHCS_FN(mhcs_max)(top, MHCS_FN(mhcs_abs)(d[i]) / abs_dot[i]);
     return top >= 0 ? (float)top : mhcs_nan();
 }
 
-/* max abs_dot_i / |b_i| over the elements that are not zero; NaN if all are. */
-static inline MHCS_HD float MHCS_FN(mhcs_condition)(const MHCS_REAL *b, const MHCS_REAL *abs_dot,
+/* max abs_dot_i / |v_i| over the elements that are not zero; NaN if all are. */
+static inline MHCS_HD float MHCS_FN(mhcs_condition)(const MHCS_REAL *v, const MHCS_REAL *abs_dot,
                                                     uint32_t n)
 {
     MHCS_REAL top = -1;
     for (uint32_t i = 0; i < n; i++)
-        if (b[i] != 0)
-            top = MHCS_FN(mhcs_max)(top, abs_dot[i] / MHCS_FN(mhcs_abs)(b[i]));
+        if (v[i] != 0)
+            top = MHCS_FN(mhcs_max)(top, abs_dot[i] / MHCS_FN(mhcs_abs)(v[i]));
     return top >= 0 ? (float)top : mhcs_nan();
 }
 
-/* max |a_i - b_i| in units in the last place of bf16 (8 significant bits) at |b_i|, or at the row's
- * rms where that is larger: next to zero an element's own ulp says nothing. */
-static inline MHCS_HD float MHCS_FN(mhcs_ulp)(const MHCS_REAL *a, const MHCS_REAL *b, uint32_t n)
+/* max |d_i| in units in the last place of bf16 (8 significant bits) at |v_i|, or at the row's rms
+ * where that is larger: next to zero an element's own ulp says nothing. */
+static inline MHCS_HD float MHCS_FN(mhcs_ulp)(const MHCS_REAL *d, const MHCS_REAL *v, uint32_t n)
 {
-    const MHCS_REAL rms = MHCS_FN(mhcs_distance)(b, NULL, n) / MHCS_FN(mhcs_sqrt)((MHCS_REAL)n);
+    const MHCS_REAL rms = MHCS_FN(mhcs_norm2)(v, n) / MHCS_FN(mhcs_sqrt)((MHCS_REAL)n);
     MHCS_REAL top = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const MHCS_REAL size = MHCS_FN(mhcs_max)(MHCS_FN(mhcs_abs)(b[i]), rms);
-        const MHCS_REAL ulps = MHCS_FN(mhcs_abs)(a[i] - b[i]) / MHCS_FN(mhcs_power)(size) * 128;
-        top = MHCS_FN(mhcs_max)(top, ulps);
+        const MHCS_REAL size = MHCS_FN(mhcs_max)(MHCS_FN(mhcs_abs)(v[i]), rms);
+        top = MHCS_FN(mhcs_max)(top, MHCS_FN(mhcs_abs)(d[i]) / MHCS_FN(mhcs_power)(size) * 128);
     }
     return (float)top;
 }
 
-/* mean(a - b) / rms(a - b); NaN where a equals b. */
-static inline MHCS_HD float MHCS_FN(mhcs_bias)(const MHCS_REAL *a, const MHCS_REAL *b, uint32_t n)
+/* mean(d) / rms(d); NaN where d is zero. */
+static inline MHCS_HD float MHCS_FN(mhcs_bias)(const MHCS_REAL *d, uint32_t n)
 {
-    const MHCS_REAL norm = MHCS_FN(mhcs_distance)(a, b, n);
+    const MHCS_REAL norm = MHCS_FN(mhcs_norm2)(d, n);
     MHCS_REAL sum = 0;
     for (uint32_t i = 0; i < n; i++)
-        sum += (a[i] - b[i]) / norm;
+        sum += d[i] / norm;
     return norm > 0 ? (float)(sum / MHCS_FN(mhcs_sqrt)((MHCS_REAL)n)) : mhcs_nan();
 }
 
-/* Largest total variation distance, sum |a - b| / 2, of the four rows of comb. */
-static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_total_variation)(const MHCS_REAL *a,
-                                                              const MHCS_REAL *b)
+/* Largest total variation distance, sum |d| / 2, of the four rows of comb. */
+static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_total_variation)(const MHCS_REAL *d)
 {
     MHCS_REAL top = 0;
-    for (int j = 0; j < 4; j++) {
+    for (int j = 0; j < 16; j += 4) {
         MHCS_REAL sum = 0;
         for (int k = 0; k < 4; k++)
-            sum += MHCS_FN(mhcs_abs)(a[4 * j + k] - b[4 * j + k]);
+            sum += MHCS_FN(mhcs_abs)(d[j + k]);
         top = MHCS_FN(mhcs_max)(top, sum / 2);
     }
     return top;
@@ -157,50 +146,47 @@ static inline MHCS_HD MHCS_REAL MHCS_FN(mhcs_cosine_distance)(const struct MHCS_
 }
 
 static inline MHCS_HD void MHCS_FN(mhcs_measure_comb)(struct mhcs_row_metrics *metrics,
-                                                      const struct MHCS_FN(mhcs_row) * a,
-                                                      const struct MHCS_FN(mhcs_row) * b,
+                                                      const struct MHCS_FN(mhcs_comparison) * of,
                                                       MHCS_REAL logit_per_raw)
 {
-    const MHCS_REAL *ca = a->mapped + 8, *cb = b->mapped + 8;
-    const MHCS_REAL dz = MHCS_FN(mhcs_distance)(a->raw + 8, b->raw + 8, 16);
+    const MHCS_REAL *const change = of->change + 8, *const comb = of->mapped + 8;
+    const MHCS_REAL dz = MHCS_FN(mhcs_norm2)(of->raw_change + 8, 16);
 
-    metrics->rel_post = MHCS_FN(mhcs_relative)(a->raw + 4, b->raw + 4, 4);
-    metrics->rel_comb = MHCS_FN(mhcs_relative)(a->raw + 8, b->raw + 8, 16);
-    metrics->post_err = MHCS_FN(mhcs_relative)(a->mapped + 4, b->mapped + 4, 4);
-    metrics->comb_err = MHCS_FN(mhcs_relative)(ca, cb, 16);
-    metrics->comb_max_abs = (float)MHCS_FN(mhcs_max_distance)(ca, cb, 16);
-    metrics->comb_tv = (float)MHCS_FN(mhcs_total_variation)(ca, cb);
-    metrics->bound = (float)MHCS_FN(mhcs_bound)(cb, MHCS_FN(mhcs_abs)(logit_per_raw) * dz);
+    metrics->rel_post = MHCS_FN(mhcs_relative)(of->raw_change + 4, of->raw + 4, 4);
+    metrics->rel_comb = MHCS_FN(mhcs_relative)(of->raw_change + 8, of->raw + 8, 16);
+    metrics->post_err = MHCS_FN(mhcs_relative)(of->change + 4, of->mapped + 4, 4);
+    metrics->comb_err = MHCS_FN(mhcs_relative)(change, comb, 16);
+    metrics->comb_max_abs = (float)MHCS_FN(mhcs_max_abs)(change, 16);
+    metrics->comb_tv = (float)MHCS_FN(mhcs_total_variation)(change);
+    metrics->bound = (float)MHCS_FN(mhcs_bound)(comb, MHCS_FN(mhcs_abs)(logit_per_raw) * dz);
 }
 
-/* All metrics of production a against reference b. The caller has found every input finite; a zero
- * reference leaves all NaN but max_abs, and that too unless production differs from it.
- * logit_per_raw is rms * scale[2]. */
+/* All metrics of one comparison. A zero reference leaves all NaN but max_abs, and that too unless
+ * production differs from it. logit_per_raw is rms * scale[2]. */
 static inline MHCS_HD void MHCS_FN(mhcs_measure)(struct mhcs_row_metrics *metrics,
                                                  uint32_t coefficients,
-                                                 const struct MHCS_FN(mhcs_row) * a,
-                                                 const struct MHCS_FN(mhcs_row) * b,
-                                                 const MHCS_REAL *abs_dot, MHCS_REAL logit_per_raw,
+                                                 const struct MHCS_FN(mhcs_comparison) * of,
+                                                 MHCS_REAL logit_per_raw,
                                                  const struct MHCS_FN(mhcs_y_sums) * y)
 {
     const uint32_t n = coefficients;
     mhcs_metrics_clear(metrics);
-    const MHCS_REAL max_abs = MHCS_FN(mhcs_max_distance)(a->raw, b->raw, n);
-    const bool zero = !(MHCS_FN(mhcs_max_distance)(b->raw, NULL, n) > 0);
+    const MHCS_REAL max_abs = MHCS_FN(mhcs_max_abs)(of->raw_change, n);
+    const bool zero = !(MHCS_FN(mhcs_max_abs)(of->raw, n) > 0);
     if (!zero || max_abs > 0)
         metrics->max_abs = (float)max_abs;
     if (zero)
         return;
 
-    metrics->rel = MHCS_FN(mhcs_relative)(a->raw, b->raw, n);
-    metrics->rel_pre = MHCS_FN(mhcs_relative)(a->raw, b->raw, 4);
-    metrics->backward = MHCS_FN(mhcs_backward)(a->raw, b->raw, abs_dot, n);
-    metrics->condition = MHCS_FN(mhcs_condition)(b->raw, abs_dot, n);
-    metrics->ulp = MHCS_FN(mhcs_ulp)(a->raw, b->raw, n);
-    metrics->bias = MHCS_FN(mhcs_bias)(a->raw, b->raw, n);
-    metrics->pre_err = MHCS_FN(mhcs_relative)(a->mapped, b->mapped, 4);
+    metrics->rel = MHCS_FN(mhcs_relative)(of->raw_change, of->raw, n);
+    metrics->rel_pre = MHCS_FN(mhcs_relative)(of->raw_change, of->raw, 4);
+    metrics->backward = MHCS_FN(mhcs_backward)(of->raw_change, of->abs_dot, n);
+    metrics->condition = MHCS_FN(mhcs_condition)(of->raw, of->abs_dot, n);
+    metrics->ulp = MHCS_FN(mhcs_ulp)(of->raw_change, of->raw, n);
+    metrics->bias = MHCS_FN(mhcs_bias)(of->raw_change, n);
+    metrics->pre_err = MHCS_FN(mhcs_relative)(of->change, of->mapped, 4);
     if (n == MHCS_COEFFICIENTS)
-        MHCS_FN(mhcs_measure_comb)(metrics, a, b, logit_per_raw);
+        MHCS_FN(mhcs_measure_comb)(metrics, of, logit_per_raw);
     if (y->bb > 0)
         metrics->y_rel = (float)MHCS_FN(mhcs_sqrt)(y->dd / y->bb);
     if (y->aa > 0 && y->bb > 0)

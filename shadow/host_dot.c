@@ -25,9 +25,9 @@ static void decode(double *to, const void *from, uint32_t dtype, size_t first, u
         to[i] = i < count ? (double)mhcs_element(from, dtype, first + i) : 0;
 }
 
-static double lane_sum(lanes v)
+static double lane_sum(const lanes *v)
 {
-    return (v[0] + v[1]) + (v[2] + v[3]);
+    return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
 }
 
 static void add_block(struct mhcs_dots *dots, const struct decoded *block, uint32_t coefficients)
@@ -41,13 +41,13 @@ static void add_block(struct mhcs_dots *dots, const struct decoded *block, uint3
             sum += product;
             size += (lanes)((lane_bits)product & magnitude);
         }
-        dots->dot[j] += lane_sum(sum);
-        dots->abs_dot[j] += lane_sum(size);
+        dots->dot[j] += lane_sum(&sum);
+        dots->abs_dot[j] += lane_sum(&size);
     }
     lanes square = {0};
     for (uint32_t i = 0; i < BLOCK / LANES; i++)
         square += block->x[i] * block->x[i];
-    dots->square_sum += lane_sum(square);
+    dots->square_sum += lane_sum(&square);
 }
 
 int mhcs_host_dots(const void *fn, uint32_t fn_dtype, const void *x, uint32_t x_dtype,

@@ -10,7 +10,9 @@
 /* The row's operands as the metrics want them, and what is known of them. */
 struct row {
     double raw[MHCS_PATHS][MHCS_COEFFICIENTS];
+    double raw_change[MHCS_PATHS][MHCS_COEFFICIENTS]; /* production less that path */
     double mapped[MHCS_PATHS][MHCS_COEFFICIENTS];
+    double change[MHCS_PATHS][MHCS_COEFFICIENTS]; /* the same, of mapped */
     double abs_dot[MHCS_PATHS][MHCS_COEFFICIENTS];
     double rms;
     bool present[MHCS_PATHS];
@@ -43,7 +45,7 @@ static int reference_dots(const struct mhcs_host_slot *slot, bool checkpoint,
     return rc;
 }
 
-/* y of all paths and the sums over it, by way of differences as in the kernel. */
+/* y of all paths and the sums over it, by way of changes as in the kernel. */
 static void sum_y(const struct mhcs_host_slot *slot, uint32_t r, struct row *row)
 {
     const uint32_t hidden = slot->k / MHCS_STREAMS;
@@ -61,7 +63,7 @@ static void sum_y(const struct mhcs_host_slot *slot, uint32_t r, struct row *row
             struct mhcs_y_sums_f64 *y = &row->y[path];
             double difference = 0;
             for (uint32_t i = 0; i < MHCS_STREAMS; i++)
-                difference += (pre[i] - row->mapped[path][i]) * x[i];
+                difference += row->change[path][i] * x[i];
             const double b = a - difference;
             y->aa += a * a;
             y->bb += b * b;
@@ -79,6 +81,7 @@ static void load_path(const struct mhcs_host_slot *slot, uint32_t r, struct row 
 {
     for (uint32_t j = 0; j < MHCS_COEFFICIENTS; j++) {
         row->raw[path][j] = row->mapped[path][j] = row->abs_dot[path][j] = NAN;
+        row->raw_change[path][j] = row->change[path][j] = NAN;
         if (j >= slot->coefficients)
             continue;
         if (path == MHCS_PRODUCTION) {
@@ -88,6 +91,7 @@ static void load_path(const struct mhcs_host_slot *slot, uint32_t r, struct row 
             row->raw[path][j] = dots[r].dot[j];
             row->abs_dot[path][j] = dots[r].abs_dot[j];
         }
+        row->raw_change[path][j] = row->raw[MHCS_PRODUCTION][j] - row->raw[path][j];
     }
     row->present[path] = path == MHCS_PRODUCTION || dots != NULL;
 }
@@ -96,7 +100,6 @@ static void write_result(const struct mhcs_host_slot *slot, const struct mhcs_mo
                          const struct row *row, struct mhcs_row_result *result)
 {
     const uint32_t n = slot->coefficients;
-    const struct mhcs_row_f64 production = {row->raw[0], row->mapped[0]};
     bool finite[MHCS_PATHS];
 
     result->rms = (float)row->rms;
@@ -115,10 +118,24 @@ static void write_result(const struct mhcs_host_slot *slot, const struct mhcs_mo
         result->y_norm[path] = (float)row->y_norm[path];
 
         mhcs_metrics_clear(&result->against[path]);
-        const struct mhcs_row_f64 reference = {row->raw[path], row->mapped[path]};
+        const struct mhcs_comparison_f64 of = {row->raw[path], row->raw_change[path],
+                                               row->abs_dot[path], row->mapped[path],
+                                               row->change[path]};
         if (path != MHCS_PRODUCTION && finite[MHCS_PRODUCTION] && finite[path] && row->x_finite)
-            mhcs_measure_f64(&result->against[path], n, &production, &reference, row->abs_dot[path],
-                             row->rms * (double)model->scale[2], &row->y[path]);
+            mhcs_measure_f64(&result->against[path], n, &of, row->rms * (double)model->scale[2],
+                             &row->y[path]);
+    }
+}
+
+static void map_paths(const struct mhcs_model_params *model, uint32_t coefficients, struct row *row)
+{
+    for (int path = 0; path < MHCS_PATHS; path++) {
+        if (!row->present[path])
+            continue;
+        mhcs_map_change_f64(model, coefficients, row->rms, row->raw[path], row->raw_change[path],
+                            row->mapped[path], row->change[path]);
+        mhcs_settle_change_f64(model, coefficients, row->rms, row->raw_change[path],
+                               row->mapped[path], row->mapped[MHCS_PRODUCTION], row->change[path]);
     }
 }
 
@@ -156,9 +173,7 @@ int mhcs_host_reference(const struct mhcs_host_slot *slot, const struct mhcs_mod
         load_path(slot, r, &row, MHCS_PRODUCTION, NULL);
         load_path(slot, r, &row, MHCS_OPERANDS, operands);
         load_path(slot, r, &row, MHCS_CHECKPOINT, checkpoint);
-        for (int path = 0; path < MHCS_PATHS; path++)
-            if (row.present[path])
-                mhcs_map_f64(model, slot->coefficients, row.rms, row.raw[path], row.mapped[path]);
+        map_paths(model, slot->coefficients, &row);
         sum_y(slot, r, &row);
         write_result(slot, model, &row, &results[r]);
     }
@@ -175,12 +190,10 @@ int mhcs_host_check(const struct mhcs_host_slot *slot, const float *raw, float *
 
     for (uint32_t r = 0; rc == 0 && r < slot->rows; r++) {
         const uint32_t n = slot->coefficients;
-        double given[MHCS_COEFFICIENTS];
+        double off[MHCS_COEFFICIENTS];
         for (uint32_t j = 0; j < n; j++)
-            given[j] = (double)raw[r * MHCS_COEFFICIENTS + j];
-        rel[r] = mhcs_all_finite_f64(given, n) && mhcs_all_finite_f64(exact[r].dot, n)
-                     ? mhcs_relative_f64(given, exact[r].dot, n)
-                     : mhcs_nan();
+            off[j] = (double)raw[r * MHCS_COEFFICIENTS + j] - exact[r].dot[j];
+        rel[r] = mhcs_all_finite_f64(off, n) ? mhcs_relative_f64(off, exact[r].dot, n) : mhcs_nan();
     }
     free(exact);
     return rc;

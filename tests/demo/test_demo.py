@@ -31,7 +31,7 @@ class Demo(unittest.TestCase):
     def run_demo(self, *options, order="lazy"):
         environment = dict(os.environ, SIMCUDA_ORDER=order, SIMCUDA_QUIET="1")
         return subprocess.run(
-            [DEMO, "--quiet", "--prefill-tokens", "100", "--decode-steps", "5", *options],
+            [DEMO, "--quiet", "--prefill-tokens", "100", "--decode-steps", "4", *options],
             capture_output=True,
             text=True,
             env=environment,
@@ -59,21 +59,27 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(checksums), len(lines))
 
     def test_calls_are_counted(self):
-        # 6 passes of 3 layers with 2 sites, a head each, and 2 others in layer 0.
+        # 5 passes of 3 layers with 2 sites, a head each, and 2 others in layer 0.
         self.assertRegex(
             self.last_line(),
-            r"^bf16, 3 layers, hidden 64, 1 prefill and 5 decode passes: "
-            r"36 mixing GEMMs, 6 of the head, 12 others, checksum [0-9a-f]{16}$",
+            r"^bf16, 3 layers, hidden 64, 1 prefill and 4 decode passes: "
+            r"30 mixing GEMMs, 5 of the head, 10 others, checksum [0-9a-f]{16}$",
         )
 
     def test_errors_name_the_file_and_the_tensor(self):
+        with open(self.checkpoint, "rb") as f:
+            whole = f.read()
         cut = os.path.join(self.folder.name, "cut.safetensors")
-        with open(self.checkpoint, "rb") as whole, open(cut, "wb") as f:
-            f.write(whole.read()[:-1])
+        with open(cut, "wb") as f:
+            f.write(whole[:-1])
+        renamed = os.path.join(self.folder.name, "renamed.safetensors")
+        with open(renamed, "wb") as f:
+            f.write(whole.replace(b"layers.1.hc_ffn_scale", b"layers.1.hc_ffn_skale"))
         for options, code, text in (
             ([], 64, "--checkpoint is needed"),
             (["--checkpoint", "/nonexistent"], 1, "/nonexistent: No such file"),
             (["--checkpoint", cut], 1, f"{cut}: tensor hc_head_scale: ends at byte"),
+            (["--checkpoint", renamed], 1, "tensor layers.1.hc_ffn_scale: not in the file"),
             (["--checkpoint", self.checkpoint, "--layers", "4"], 1, "has 3 layers, not 4"),
             (["--checkpoint", self.checkpoint, "--precision", "fp8"], 64, "not fp8"),
         ):

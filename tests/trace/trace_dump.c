@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_dump [--salvage] FILE (or -): everything the reader returns, one JSON object per event, for
- * comparison with what other Arrow readers see. Floats have nine digits, so they are exact. */
+ * comparison with what other Arrow readers see. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static void put_text(const char *text, size_t size)
 static void put_float(float value)
 {
     if (isfinite(value))
-        printf("%.9g", (double)value);
-    else /* as Python's json module spells them */
+        printf("%.8e", (double)value); /* nine digits: exact */
+    else                               /* as Python's json module spells them */
         fputs(isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity", stdout);
 }
 

@@ -11,12 +11,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "kernels/fatbin.h"
 #include "shadow/log.h"
 #include "shadow/pipeline.h"
 #include "shadow/snapshot.h"
 
+#define KB 1024
 #define MB (UINT64_C(1) << 20)
 
 /* Slots in host memory hold pinned memory, of which a server has little to give. */
@@ -89,8 +91,8 @@ static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settin
     CUresult result;
 
     if (want <= REHEARSAL_BYTES || slots == 0) {
-        step_down(e, MHCS_MODE_HOST, "a slot of %.1f MB does not fit MHCSHADOW_MEM_MB=%u",
-                  (double)e->slot_bytes / MB, settings->mem_mb);
+        step_down(e, MHCS_MODE_HOST, "a slot of %llu KB does not fit MHCSHADOW_MEM_MB=%u",
+                  (unsigned long long)e->slot_bytes / KB, settings->mem_mb);
         return;
     }
     result = e->driver->cuMemGetInfo_v2(&available, &total);
@@ -119,6 +121,30 @@ static void choose_host_slots(struct mhcs_engine *e, const struct mhcs_settings 
     e->slot_count = slots < 2 ? 2 : slots < MHCS_SLOTS_MAX ? (uint32_t)slots : MHCS_SLOTS_MAX;
 }
 
+/* Host memory that the device writes to. Ours, and only registered with the driver: memory that the
+ * driver allocates goes with its context (cudaDeviceReset), under the eyes of the drain thread. Not
+ * for forked children: a copy-on-write there would leave the device with the other page. */
+static CUresult take_host_memory(struct mhcs_engine *e, uint64_t bytes)
+{
+    void *const memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUresult result;
+
+    if (memory == MAP_FAILED) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    madvise(memory, bytes, MADV_DONTFORK);
+    result = e->driver->cuMemHostRegister_v2(
+        memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result != CUDA_SUCCESS) {
+        munmap(memory, bytes);
+        return result;
+    }
+    e->pinned = memory;
+    e->pinned_bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
 /* One pinned block: results of every slot, then either the staging buffer or the slots. */
 static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
@@ -131,10 +157,8 @@ static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *s
     CUdeviceptr address;
     CUresult result;
 
-    result = e->driver->cuMemHostAlloc((void **)&e->pinned, bytes,
-                                       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    result = take_host_memory(e, bytes);
     if (result != CUDA_SUCCESS) {
-        e->pinned = NULL;
         return result;
     }
     result = e->driver->cuMemHostGetDevicePointer_v2(&address, e->pinned, 0);
@@ -259,7 +283,8 @@ static void release(struct mhcs_engine *e)
         driver->cuStreamDestroy_v2(e->spare);
     }
     if (e->pinned) {
-        driver->cuMemFreeHost(e->pinned);
+        driver->cuMemHostUnregister(e->pinned);
+        munmap(e->pinned, e->pinned_bytes);
     }
     if (e->arena) {
         driver->cuMemFree_v2(e->arena);
@@ -293,8 +318,9 @@ void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *drive
         goto out;
     }
     mhcs_slot_pool_fill(&engine->pool, engine->slot_count);
-    mhcs_log(MHCS_LOG_INFO, "device %d: armed, mode %s, %u slots of %.1f MB", engine->device,
-             mhcs_mode_name(engine->mode), engine->slot_count, (double)engine->slot_bytes / MB);
+    mhcs_log(MHCS_LOG_INFO, "device %d: armed, mode %s, %u slots of %llu KB", engine->device,
+             mhcs_mode_name(engine->mode), engine->slot_count,
+             (unsigned long long)engine->slot_bytes / KB);
     atomic_store_explicit(&engine->state, MHCS_ENGINE_ARMED, memory_order_release);
     return;
 out:

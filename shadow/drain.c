@@ -27,6 +27,7 @@
 #define POLL_NS       (MHCS_SECOND / 1000)
 #define EXIT_NS       (2 * MHCS_SECOND) /* at exit: for what is in flight, in all */
 #define EXIT_STUCK_NS (MHCS_SECOND / 2) /* and without any progress */
+#define EXIT_POLL_NS  (MHCS_SECOND / 10000)
 #define CHECK_ONE_IN  16
 
 enum { NOT_STARTED, STARTING, RUNNING };
@@ -148,8 +149,9 @@ static bool poll_queue(struct mhcs_engine *engine)
     return done > 0;
 }
 
-/* An engine's slots stay with it: nothing tells when a failed context stops to write to them. */
-static void part(struct mhcs_engine *engine)
+/* Counts what was in flight as lost. The slots stay with the engine: nothing tells when a failed
+ * context stops to write to them. */
+static void lose(struct mhcs_engine *engine, enum mhcs_reason why)
 {
     uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
 
@@ -158,10 +160,15 @@ static void part(struct mhcs_engine *engine)
     }
     for (uint32_t n = 0; n < engine->drain.queued; n++) {
         if (!engine->slots[engine->drain.queue[n]].call.abandoned) {
-            mhcs_sample_lost(MHCS_REASON_LOST);
+            mhcs_sample_lost(why);
         }
     }
     engine->drain.queued = 0;
+}
+
+static void part(struct mhcs_engine *engine)
+{
+    lose(engine, MHCS_REASON_LOST);
     if (!engine->drain.parted) {
         engine->drain.parted = true;
         mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
@@ -172,17 +179,10 @@ static void part(struct mhcs_engine *engine)
     }
 }
 
-static bool serve(struct mhcs_engine *engine)
+static bool work_on(struct mhcs_engine *engine)
 {
-    const enum mhcs_engine_state state = mhcs_engine_state(engine);
     CUresult result;
 
-    if (state == MHCS_ENGINE_DISARMED) {
-        part(engine);
-    }
-    if (state != MHCS_ENGINE_ARMED) {
-        return false;
-    }
     if (!engine->drain.greeted) {
         engine->drain.greeted = true;
         mhcs_book_armed(&book, engine);
@@ -192,12 +192,26 @@ static bool serve(struct mhcs_engine *engine)
         return false;
     }
     result = engine->driver->cuCtxSetCurrent(engine->context);
+    if (result == CUDA_SUCCESS &&
+        mhcs_engine_key(engine->driver, engine->context) != atomic_load(&engine->key)) {
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED; /* a device reset: the address lives on */
+    }
     if (result != CUDA_SUCCESS) {
         mhcs_engine_disarm(engine, "cuCtxSetCurrent", result);
         return false;
     }
     take_posted(engine);
     return poll_queue(engine);
+}
+
+static bool serve(struct mhcs_engine *engine)
+{
+    const bool progress = mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && work_on(engine);
+
+    if (mhcs_engine_state(engine) == MHCS_ENGINE_DISARMED) {
+        part(engine);
+    }
+    return progress;
 }
 
 /* ---- the thread ---- */
@@ -258,14 +272,13 @@ static void finish_in_flight(void)
         if (!busy || now - begin > EXIT_NS || now - last_progress > EXIT_STUCK_NS) {
             break;
         }
-        wait_for_work(now + POLL_NS);
+        wait_for_work(now + EXIT_POLL_NS);
     }
     for (uint32_t i = 0; busy && i < MHCS_ENGINES_MAX; i++) {
         struct mhcs_engine *engine = mhcs_engine_at(i);
 
-        if (engine && engine->drain.queued > 0) {
-            mhcs_engine_disarm(engine, "finishing before exit", CUDA_ERROR_NOT_READY);
-            part(engine);
+        if (engine && mhcs_engine_state(engine) == MHCS_ENGINE_ARMED) {
+            lose(engine, MHCS_REASON_UNFINISHED);
         }
     }
 }

@@ -32,8 +32,8 @@
     X(MUST, cuMemGetInfo_v2, "cuMemGetInfo", 3020)                                                 \
     X(MUST, cuMemAlloc_v2, "cuMemAlloc", 3020)                                                     \
     X(MUST, cuMemFree_v2, "cuMemFree", 3020)                                                       \
-    X(MUST, cuMemHostAlloc, "cuMemHostAlloc", 2020)                                                \
-    X(MUST, cuMemFreeHost, "cuMemFreeHost", 2000)                                                  \
+    X(MUST, cuMemHostRegister_v2, "cuMemHostRegister", 6050)                                       \
+    X(MUST, cuMemHostUnregister, "cuMemHostUnregister", 4000)                                      \
     X(MUST, cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)                       \
     X(MUST, cuMemsetD8Async, "cuMemsetD8Async", 3020)                                              \
     X(MUST, cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync", 3020)                                       \

@@ -53,7 +53,8 @@ struct mhcs_engine {
     CUfunction snapshot, reference, compare, fingerprint;
     CUstream spare;
     CUdeviceptr arena;
-    char *pinned;
+    char *pinned; /* host memory of ours, registered with the driver */
+    uint64_t pinned_bytes;
     char *staging; /* pinned; inputs of one slot, for the fp64 check in MHCS_MODE_KERNEL */
     uint64_t slot_bytes;
     uint32_t slot_count;

@@ -103,7 +103,7 @@ static bool simulated(const struct mhcs_driver *driver, int device)
     char name[128] = "";
 
     return driver->cuDeviceGetName(name, sizeof(name), device) == CUDA_SUCCESS &&
-           strcasestr(name, "simul");
+           strstr(name, "simcuda");
 }
 
 void mhcs_facts_gpu(struct mhcs_json *json, const struct mhcs_driver *driver, int device)

@@ -47,6 +47,8 @@
     X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \
     X(LOST, MHCS_FAILED, "lost", MHCS_LOG_WARN,                                                    \
       "samples in flight were lost: their context failed or ended")                                \
+    X(UNFINISHED, MHCS_FAILED, "unfinished", MHCS_LOG_INFO,                                        \
+      "samples in flight at exit were not finished in time")                                       \
     X(NO_TRACE, MHCS_FAILED, "no_trace", MHCS_LOG_DEBUG, "sampling is off: no trace is written")
 
 enum mhcs_reason {

@@ -130,11 +130,12 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     if (error) {
         return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_NO_DRIVER;
     }
-    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
-        driver->cuCtxGetDevice(&device) != CUDA_SUCCESS) {
+    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) {
         return MHCS_REASON_NO_CONTEXT;
     }
-    mhcs_process_note(gemm->cublas, device);
+    if (mhcs_process_device() < 0 && driver->cuCtxGetDevice(&device) == CUDA_SUCCESS) {
+        mhcs_process_note(gemm->cublas, device);
+    }
     if ((reason = check_gemm(gemm)) != TAKEN ||
         (reason = check_capture(driver, gemm->stream)) != TAKEN ||
         (reason = find_engine(driver, context, settings, &engine, begin)) != TAKEN) {

@@ -44,7 +44,7 @@ static void every_path_can_be_taken_apart_again(void **state)
         const struct mhcs_gemm gemm = {.fn.dtype = (uint32_t)i % 3,
                                        .x.dtype = (uint32_t)i / 3 % 3,
                                        .c.dtype = (uint32_t)i / 9 % 3,
-                                       .compute = i / 54,
+                                       .compute = (enum mhcs_compute)(i / 54),
                                        .reduced_precision_reduction = i / 27 % 2};
         char path[MHCS_PATH_BYTES];
         struct mhcs_precision p;

@@ -7,9 +7,9 @@
  * Includers define API(base, suffix, since, needs, twin, parameters, arguments):
  *   base, suffix   the exported name is base##suffix; cuGetProcAddress knows it as base
  *   since          first CUDA version with this ABI: the highest <= the one asked for is taken
- *   needs          FREE: nothing, takes no lock. INIT: cuInit. CTX: a live current context without a
- *                  sticky error; and an error it falls into during the call is returned
- *   twin           NONE, or PTSZ/PTDS: has a _ptsz/_ptds twin whose stream 0 is the thread's own
+ *   needs          FREE: nothing, takes no lock. INIT: cuInit. CTX: a live current context without
+ * a sticky error; and an error it falls into during the call is returned twin           NONE, or
+ * PTSZ/PTDS: has a _ptsz/_ptds twin whose stream 0 is the thread's own
  */
 #ifndef API
 #error "define API before including api_list.h"
@@ -121,3 +121,22 @@ API(cuEventSynchronize, , 2000, CTX, NONE, (CUevent event), (event))
 API(cuEventDestroy, _v2, 4000, CTX, NONE, (CUevent event), (event))
 API(cuEventElapsedTime, , 2000, CTX, NONE, (float *ret_ms, CUevent from, CUevent to), (ret_ms, from, to))
 API(cuEventElapsedTime, _v2, 12080, CTX, NONE, (float *ret_ms, CUevent from, CUevent to), (ret_ms, from, to))
+
+API(cuModuleLoadData, , 2000, CTX, NONE, (CUmodule *ret_module, const void *image), (ret_module, image))
+API(cuModuleLoadDataEx, , 2010, CTX, NONE, (CUmodule *ret_module, const void *image, unsigned count, CUjit_option *options, void **values), (ret_module, image, count, options, values))
+API(cuModuleLoadFatBinary, , 2000, CTX, NONE, (CUmodule *ret_module, const void *fatbin), (ret_module, fatbin))
+API(cuModuleUnload, , 2000, CTX, NONE, (CUmodule module), (module))
+API(cuModuleGetFunction, , 2000, CTX, NONE, (CUfunction *ret_function, CUmodule module, const char *name), (ret_function, module, name))
+API(cuModuleGetGlobal, _v2, 3020, CTX, NONE, (CUdeviceptr *ret_address, size_t *ret_bytes, CUmodule module, const char *name), (ret_address, ret_bytes, module, name))
+API(cuLibraryLoadData, , 12000, INIT, NONE, (CUlibrary *ret_library, const void *image, CUjit_option *options, void **values, unsigned count, CUlibraryOption *library_options, void **library_values, unsigned library_count), (ret_library, image, options, values, count, library_options, library_values, library_count))
+API(cuLibraryUnload, , 12000, INIT, NONE, (CUlibrary library), (library))
+API(cuLibraryGetKernel, , 12000, INIT, NONE, (CUkernel *ret_kernel, CUlibrary library, const char *name), (ret_kernel, library, name))
+API(cuLibraryGetModule, , 12000, CTX, NONE, (CUmodule *ret_module, CUlibrary library), (ret_module, library))
+API(cuKernelGetFunction, , 12000, CTX, NONE, (CUfunction *ret_function, CUkernel kernel), (ret_function, kernel))
+API(cuFuncGetModule, , 11000, CTX, NONE, (CUmodule *ret_module, CUfunction function), (ret_module, function))
+API(cuFuncGetName, , 12030, CTX, NONE, (const char **ret_name, CUfunction function), (ret_name, function))
+API(cuFuncGetAttribute, , 2020, CTX, NONE, (int *ret_value, CUfunction_attribute attribute, CUfunction function), (ret_value, attribute, function))
+API(cuFuncSetAttribute, , 9000, CTX, NONE, (CUfunction function, CUfunction_attribute attribute, int value), (function, attribute, value))
+API(cuOccupancyMaxActiveBlocksPerMultiprocessor, , 6050, CTX, NONE, (int *ret_blocks, CUfunction function, int threads, size_t dynamic_shared), (ret_blocks, function, threads, dynamic_shared))
+API(cuLaunchKernel, , 4000, CTX, PTSZ, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **kernel_params, void **extra), (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, kernel_params, extra))
+API(cuLaunchKernelEx, , 11060, CTX, PTSZ, (const CUlaunchConfig *config, CUfunction function, void **kernel_params, void **extra), (config, function, kernel_params, extra))

@@ -73,6 +73,7 @@ void sim_context_close(CUcontext context)
             sim_stream_destroy(s);
     }
     context->legacy = NULL;
+    sim_modules_close(context);
     sim_allocations_close(context);
     forget_events(context);
     sim_handle_remove(SIM_CONTEXT, context);

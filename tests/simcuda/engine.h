@@ -37,6 +37,10 @@
 #define SIM_PRIORITY_LEAST    0
 #define SIM_PRIORITY_GREATEST (-5)
 
+/* Shared memory of a block: what it gets unasked, and with the attribute for more. */
+#define SIM_SHARED_DEFAULT (48 << 10)
+#define SIM_SHARED_MOST    (227 << 10)
+
 enum sim_order { SIM_LAZY, SIM_RANDOM, SIM_EAGER, SIM_THREADS };
 
 enum sim_task_state { SIM_QUEUED, SIM_RUNNING, SIM_DONE };
@@ -225,5 +229,8 @@ CUresult sim_allocation_adopt(CUcontext context, void *host, uint64_t bytes, uns
 struct sim_allocation *sim_allocation_find(uint64_t address);
 void sim_allocation_free(struct sim_allocation *allocation);
 void sim_allocations_close(CUcontext context);
+
+/* module.c */
+void sim_modules_close(CUcontext context);
 
 #endif

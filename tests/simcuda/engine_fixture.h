@@ -71,7 +71,7 @@ static int run_affine(void *arg, struct sim_memory *memory, const struct sim_op 
     return fault->set ? -1 : 0;
 }
 
-static void affine(CUstream stream, CUdeviceptr x, uint32_t times, uint32_t plus)
+static inline void affine(CUstream stream, CUdeviceptr x, uint32_t times, uint32_t plus)
 {
     struct affine *k = malloc(sizeof(*k));
 

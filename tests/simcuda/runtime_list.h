@@ -75,3 +75,11 @@ API(cudaEventElapsedTime, CTX, NONE, (float *ret_ms, cudaEvent_t from, cudaEvent
 
 API(cudaGetDriverEntryPoint, INIT, PTSZ, (const char *symbol, void **ret_function, unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status), (symbol, ret_function, flags, ret_status))
 API(cudaGetDriverEntryPointByVersion, INIT, PTSZ, (const char *symbol, void **ret_function, unsigned version, unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status), (symbol, ret_function, version, flags, ret_status))
+
+API(cudaLaunchKernel, CTX, PTSZ, (const void *host, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream), (host, grid, block, args, shared, stream))
+API(__cudaLaunchKernel, CTX, PTSZ, (cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream), (kernel, grid, block, args, shared, stream))
+API(__cudaGetKernel, CTX, NONE, (cudaKernel_t *ret_kernel, const void *host), (ret_kernel, host))
+API(cudaFuncGetAttributes, CTX, NONE, (struct cudaFuncAttributes *ret_attributes, const void *host), (ret_attributes, host))
+API(cudaFuncSetAttribute, CTX, NONE, (const void *host, enum cudaFuncAttribute attribute, int value), (host, attribute, value))
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, CTX, NONE, (int *ret_blocks, const void *host, int threads, size_t shared), (ret_blocks, host, threads, shared))
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, CTX, NONE, (int *ret_blocks, const void *host, int threads, size_t shared, unsigned flags), (ret_blocks, host, threads, shared, flags))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Forward passes on streams: upload x, multiply, download C, again and again in the same memory. */
 #include "forward.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A linear layer as the cuBLAS calls that PyTorch makes of it. */
 #include "linear.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From a checkpoint to weights on the device. */
 #include "model.h"
 
 #include <limits.h>

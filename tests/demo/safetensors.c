@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses and checks the whole header at once; see safetensors.h for what is refused. */
 #include "safetensors.h"
 
 #include <cjson/cJSON.h>
@@ -30,11 +31,7 @@ struct safetensors {
     size_t bytes;
     struct safetensors_tensor *tensors; /* by begin */
     size_t count;
-};
-
-struct reader {
-    struct safetensors *file;
-    char *error;
+    char *error; /* the caller's, while the file is opened */
 };
 
 /* Writes "path: tensor name: ..." (name may be NULL) and returns -1. */
@@ -68,68 +65,69 @@ static bool is_whole(const cJSON *item)
            item->valuedouble == (double)(uint64_t)item->valuedouble;
 }
 
-static int parse_shape(const struct reader *r, struct safetensors_tensor *t, const cJSON *shape)
+static int parse_shape(struct safetensors *file, struct safetensors_tensor *t, const cJSON *shape)
 {
     const cJSON *dimension;
 
     if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > SAFETENSORS_RANK_MAX)
-        return fail(r->file, r->error, t->name, "shape is not a list of at most %d numbers",
+        return fail(file, file->error, t->name, "shape is not a list of at most %d numbers",
                     SAFETENSORS_RANK_MAX);
     cJSON_ArrayForEach(dimension, shape)
     {
         if (!is_whole(dimension))
-            return fail(r->file, r->error, t->name, "shape holds something that is not a count");
+            return fail(file, file->error, t->name, "shape holds something that is not a count");
         t->shape[t->rank++] = (int64_t)dimension->valuedouble;
     }
     return 0;
 }
 
-static int parse_offsets(const struct reader *r, struct safetensors_tensor *t, const cJSON *offsets)
+static int parse_offsets(struct safetensors *file, struct safetensors_tensor *t,
+                         const cJSON *offsets)
 {
     const cJSON *begin = cJSON_GetArrayItem(offsets, 0), *end = cJSON_GetArrayItem(offsets, 1);
 
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !is_whole(begin) ||
         !is_whole(end) || begin->valuedouble > end->valuedouble)
-        return fail(r->file, r->error, t->name, "data_offsets is not [begin, end]");
+        return fail(file, file->error, t->name, "data_offsets is not [begin, end]");
     t->begin = (uint64_t)begin->valuedouble;
     t->end = (uint64_t)end->valuedouble;
     return 0;
 }
 
-static int check_length(const struct reader *r, const struct safetensors_tensor *t,
+static int check_length(struct safetensors *file, const struct safetensors_tensor *t,
                         const struct dtype *dtype)
 {
     uint64_t bytes = dtype->bytes;
 
     for (int i = 0; i < t->rank; i++)
         if (__builtin_mul_overflow(bytes, (uint64_t)t->shape[i], &bytes))
-            return fail(r->file, r->error, t->name, "shape is too large");
+            return fail(file, file->error, t->name, "shape is too large");
     if (t->end - t->begin != bytes)
-        return fail(r->file, r->error, t->name,
+        return fail(file, file->error, t->name,
                     "data_offsets span %llu bytes, shape and dtype need %llu",
                     (unsigned long long)(t->end - t->begin), (unsigned long long)bytes);
     return 0;
 }
 
-static int parse_tensor(const struct reader *r, const cJSON *item)
+static int parse_tensor(struct safetensors *file, const cJSON *item)
 {
-    struct safetensors_tensor *t = &r->file->tensors[r->file->count];
+    struct safetensors_tensor *t = &file->tensors[file->count];
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(item, "dtype");
     const struct dtype *known;
 
     *t = (struct safetensors_tensor){.name = strdup(item->string)};
     if (t->name == NULL)
-        return fail(r->file, r->error, NULL, "out of memory");
-    r->file->count++;
+        return fail(file, file->error, NULL, "out of memory");
+    file->count++;
     known = cJSON_IsString(dtype) ? find_dtype(dtype->valuestring) : NULL;
     if (known == NULL)
-        return fail(r->file, r->error, t->name, "unknown dtype %s",
+        return fail(file, file->error, t->name, "unknown dtype %s",
                     cJSON_IsString(dtype) ? dtype->valuestring : "(none)");
     t->dtype = known->name;
-    if (parse_shape(r, t, cJSON_GetObjectItemCaseSensitive(item, "shape")) != 0 ||
-        parse_offsets(r, t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets")) != 0)
+    if (parse_shape(file, t, cJSON_GetObjectItemCaseSensitive(item, "shape")) != 0 ||
+        parse_offsets(file, t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets")) != 0)
         return -1;
-    return check_length(r, t, known);
+    return check_length(file, t, known);
 }
 
 static int by_begin(const void *left, const void *right)
@@ -142,112 +140,113 @@ static int by_begin(const void *left, const void *right)
 }
 
 /* No gap, no overlap, nothing left over. */
-static int check_ranges(const struct reader *r, uint64_t header_bytes)
+static int check_ranges(struct safetensors *file, uint64_t header_bytes)
 {
-    uint64_t start = LENGTH_BYTES + header_bytes, data = r->file->bytes - start, expected = 0;
+    uint64_t start = LENGTH_BYTES + header_bytes, data = file->bytes - start, expected = 0;
 
-    qsort(r->file->tensors, r->file->count, sizeof r->file->tensors[0], by_begin);
-    for (size_t i = 0; i < r->file->count; i++) {
-        struct safetensors_tensor *t = &r->file->tensors[i];
+    qsort(file->tensors, file->count, sizeof file->tensors[0], by_begin);
+    for (size_t i = 0; i < file->count; i++) {
+        struct safetensors_tensor *t = &file->tensors[i];
 
         if (t->end > data)
-            return fail(r->file, r->error, t->name, "ends at byte %llu of %llu: file cut short?",
+            return fail(file, file->error, t->name, "ends at byte %llu of %llu: file cut short?",
                         (unsigned long long)t->end, (unsigned long long)data);
         if (t->begin != expected)
-            return fail(r->file, r->error, t->name,
+            return fail(file, file->error, t->name,
                         "begins at byte %llu, the one before ends at "
                         "%llu",
                         (unsigned long long)t->begin, (unsigned long long)expected);
-        t->data = r->file->map + start + t->begin;
+        t->data = file->map + start + t->begin;
         expected = t->end;
     }
     if (expected != data)
-        return fail(r->file, r->error, NULL, "%llu bytes after the last tensor",
+        return fail(file, file->error, NULL, "%llu bytes after the last tensor",
                     (unsigned long long)(data - expected));
     return 0;
 }
 
-static int parse_entries(const struct reader *r, const cJSON *header)
+static int parse_entries(struct safetensors *file, const cJSON *header)
 {
     const cJSON *item;
 
-    r->file->tensors = calloc((size_t)cJSON_GetArraySize(header) + 1, sizeof r->file->tensors[0]);
-    if (r->file->tensors == NULL)
-        return fail(r->file, r->error, NULL, "out of memory");
+    file->tensors = calloc((size_t)cJSON_GetArraySize(header) + 1, sizeof file->tensors[0]);
+    if (file->tensors == NULL)
+        return fail(file, file->error, NULL, "out of memory");
     cJSON_ArrayForEach(item, header)
     {
         if (strcmp(item->string, "__metadata__") == 0)
             continue;
-        if (safetensors_find(r->file, item->string) != NULL)
-            return fail(r->file, r->error, item->string, "listed twice");
-        if (parse_tensor(r, item) != 0)
+        if (safetensors_find(file, item->string) != NULL)
+            return fail(file, file->error, item->string, "listed twice");
+        if (parse_tensor(file, item) != 0)
             return -1;
     }
     return 0;
 }
 
-static int parse(const struct reader *r)
+static int parse(struct safetensors *file)
 {
     uint64_t header_bytes = 0;
     cJSON *header;
     int ret;
 
-    if (r->file->bytes < LENGTH_BYTES)
-        return fail(r->file, r->error, NULL, "shorter than %d bytes: not safetensors",
+    if (file->bytes < LENGTH_BYTES)
+        return fail(file, file->error, NULL, "shorter than %d bytes: not safetensors",
                     LENGTH_BYTES);
     for (int i = LENGTH_BYTES; i-- > 0;)
-        header_bytes = header_bytes << 8 | r->file->map[i];
-    if (header_bytes > HEADER_BYTES_MAX || header_bytes > r->file->bytes - LENGTH_BYTES)
-        return fail(r->file, r->error, NULL,
+        header_bytes = header_bytes << 8 | file->map[i];
+    if (header_bytes > HEADER_BYTES_MAX || header_bytes > file->bytes - LENGTH_BYTES)
+        return fail(file, file->error, NULL,
                     "header of %llu bytes in a file of %llu: not safetensors, or cut short",
-                    (unsigned long long)header_bytes, (unsigned long long)r->file->bytes);
-    header = cJSON_ParseWithLength((const char *)r->file->map + LENGTH_BYTES, header_bytes);
+                    (unsigned long long)header_bytes, (unsigned long long)file->bytes);
+    header = cJSON_ParseWithLength((const char *)file->map + LENGTH_BYTES, header_bytes);
     if (!cJSON_IsObject(header))
-        ret = fail(r->file, r->error, NULL, "the header is not a JSON object");
+        ret = fail(file, file->error, NULL, "the header is not a JSON object");
     else
-        ret = parse_entries(r, header);
+        ret = parse_entries(file, header);
     cJSON_Delete(header);
-    return ret != 0 ? ret : check_ranges(r, header_bytes);
+    return ret != 0 ? ret : check_ranges(file, header_bytes);
 }
 
-static int map_file(const struct reader *r)
+static int map_file(struct safetensors *file)
 {
-    int fd = open(r->file->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     void *map = MAP_FAILED;
 
     if (fd < 0)
-        return fail(r->file, r->error, NULL, "%s", strerror(errno));
+        return fail(file, file->error, NULL, "%s", strerror(errno));
     if (fstat(fd, &status) != 0)
         status.st_size = 0;
-    r->file->bytes = (size_t)status.st_size;
+    file->bytes = (size_t)status.st_size;
     if (status.st_size > 0)
-        map = mmap(NULL, r->file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (map == MAP_FAILED)
-        return fail(r->file, r->error, NULL, "%s",
+        return fail(file, file->error, NULL, "%s",
                     status.st_size > 0 ? strerror(errno) : "not a file with content");
-    r->file->map = map;
+    file->map = map;
     return 0;
 }
 
 int safetensors_open(struct safetensors **ret_file, const char *path,
                      char error[SAFETENSORS_ERROR_SIZE])
 {
-    struct reader r = {.file = calloc(1, sizeof *r.file), .error = error};
+    struct safetensors *file = calloc(1, sizeof *file);
 
-    if (r.file != NULL)
-        r.file->path = strdup(path);
-    if (r.file == NULL || r.file->path == NULL) {
+    if (file != NULL)
+        file->path = strdup(path);
+    if (file == NULL || file->path == NULL) {
         snprintf(error, SAFETENSORS_ERROR_SIZE, "%s: out of memory", path);
-        free(r.file);
+        free(file);
         return -1;
     }
-    if (map_file(&r) != 0 || parse(&r) != 0) {
-        safetensors_close(r.file);
+    file->error = error;
+    if (map_file(file) != 0 || parse(file) != 0) {
+        safetensors_close(file);
         return -1;
     }
-    *ret_file = r.file;
+    *ret_file = file;
     return 0;
 }
 

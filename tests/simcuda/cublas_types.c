@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of types that cublasGemmEx documents, and what each means for the arithmetic. */
 #include "cublas_types.h"
 
 #include <stdio.h>

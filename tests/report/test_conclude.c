@@ -141,6 +141,11 @@ static void rows_in_any_order_give_the_same_report(void **unused)
     a = print(&forward);
     b = print(&shuffled);
     assert_string_equal(a, b);
+    for (size_t i = 0; i < forward.collect->sites; i++) {
+        assert_string_equal(forward.collect->site[i]->name, shuffled.collect->site[i]->name);
+        assert_true(i == 0 ||
+                    forward.collect->site[i]->layer >= forward.collect->site[i - 1]->layer);
+    }
     assert_memory_equal(forward.collect->metric, shuffled.collect->metric,
                         sizeof(forward.collect->metric));
     free(a);

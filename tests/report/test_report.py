@@ -145,6 +145,7 @@ class Input(Case):
         there = run(self.rank(0), self.rank(1))
         self.assertEqual(there, run(self.rank(1), self.rank(0)))
         self.assertEqual(there, run(self.dir))
+        self.assertEqual(run("verify", self.rank(1), self.rank(0)), run("verify", self.dir))
 
     def test_a_file_named_twice_counts_once(self):
         self.make("clean")

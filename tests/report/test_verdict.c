@@ -214,7 +214,7 @@ static void half_ulps_are_counted_at_the_coefficients_own_size(void **unused)
 {
     /* ulp of bf16 is 2^-7 at 1 and 2^-10 at 0.125, of fp16 2^-10 and 2^-13. */
     const float c[4] = {1, -1, 0.125f, 1};
-    const float production[4] = {1 + 0x1p-8f, -1 - 0x1.1p-8f, 0.125f + 0x1.8p-11f, 1};
+    const float production[4] = {1 + 0x1p-8f, -1 - 0x1.1p-8f, 0.125f + 0x1.8p-11f, 1 + 0x1p-11f};
     static struct mhcs_evidence group;
 
     mhcs_evidence_add(&group, 1e-3f, NULL, production, c, 4);

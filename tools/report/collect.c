@@ -73,7 +73,7 @@ static int compare_names(const void *left, const void *right)
 static int find_site(struct mhcs_collect *collect, const struct mhcs_record *record,
                      struct mhcs_site_line **ret_site)
 {
-    struct mhcs_site_line key = {.id = record->site, .layer = record->layer};
+    struct mhcs_site_line key = {.layer = record->layer};
     struct mhcs_site_line **found, *site;
 
     snprintf(key.name, sizeof(key.name), "%s", record->site_name);
@@ -152,14 +152,12 @@ static uint32_t coefficients_of(const struct mhcs_record *record)
                                                                   : MHCS_COEFFICIENTS;
 }
 
-static void add_counts(struct mhcs_collect *collect, const struct mhcs_record *record,
-                       uint32_t coefficients)
+static void add_counts(struct mhcs_collect *collect, const struct mhcs_record *record)
 {
     const uint32_t nonfinite = record->result->nonfinite;
 
     collect->rows++;
     collect->graph_rows += record->graph;
-    collect->head_rows += coefficients == MHCS_COEFFICIENTS_HEAD;
     collect->phase_rows[mhcs_phase_of(record)]++;
     collect->reference_rows[MHCS_OPERANDS]++;
     collect->reference_rows[MHCS_CHECKPOINT] += record->checkpoint;
@@ -265,7 +263,7 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
         ret = find_cell(site, record, &line, &cell);
     if (ret)
         return ret;
-    add_counts(collect, record, coefficients_of(record));
+    add_counts(collect, record);
     collect->rows_of_other_sites += !site;
     collect->rows_of_other_paths += !path;
     if (line)

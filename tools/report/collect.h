@@ -38,7 +38,6 @@ struct mhcs_line {
 #define MHCS_COLLECT_SITES_MAX 1024 /* rows of further sites count in the totals alone */
 struct mhcs_site_line {
     char name[MHCS_SITE_LINE_BYTES];
-    int32_t id;    /* of the process that named it first in the input */
     int16_t layer; /* -1: unknown */
     struct mhcs_line *line[MHCS_PHASES];
 };
@@ -58,7 +57,7 @@ struct mhcs_path_line {
 #define MHCS_METRICS        (sizeof(struct mhcs_row_metrics) / sizeof(float))
 
 struct mhcs_collect {
-    uint64_t rows, graph_rows, head_rows;
+    uint64_t rows, graph_rows;
     uint64_t phase_rows[MHCS_PHASES];
     uint64_t reference_rows[MHCS_PATHS]; /* rows that have this reference */
     uint64_t zero_rows;                  /* all finite, but rel is undefined: the reference is 0 */

@@ -3,7 +3,6 @@
 #include "tools/report/conclude.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* Adds up the cells of one site and phase; ret_evidence must be zero. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary's tables: how large the errors are, and how large they were expected to be. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "tools/report/report.h"
@@ -96,9 +95,11 @@ void mhcs_report_errors(FILE *out, const struct mhcs_report *report)
         mhcs_text_wrap(out, "  ",
                        "No checkpoint was compared: what rounding of the stored weights costs is "
                        "not in these numbers.");
-    mhcs_text_wrap(out, "  ",
-                   "Percentiles are within 1.6 %; rms and max are exact. A head has 4 coefficients "
-                   "and neither post nor comb.");
+    fprintf(
+        out,
+        "  Percentiles are within %.1f %%; rms and max are exact. A head has 4 coefficients, no "
+        "post, no\n  comb.\n",
+        100 * MHCS_HIST_ERROR);
     fputc('\n', out);
 }
 

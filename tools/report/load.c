@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads all traces into one state, and tells what is wrong with them. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ static int read_all(struct mhcs_report *report, bool salvage)
 
         reading->report = report;
         ret = read_file(reading, scan, report->files.name[i], salvage);
-        if (scan->damaged && scan->damage.kind == MHCS_DAMAGE_TORN && !scan->gaps)
+        if (scan->damaged && scan->damage.kind == MHCS_DAMAGE_TORN)
             report->torn++;
         else
             report->damaged += scan->damaged || scan->unreadable;

@@ -146,13 +146,28 @@ static void print_counters(FILE *out, const struct mhcs_facts *facts)
         warn(out, "most calls that were due could not be checked.");
 }
 
-static void print_rows(FILE *out, const struct mhcs_collect *collect)
+/* Without a checkpoint each process numbers its weight matrices by itself. */
+static bool is_numbered(const struct mhcs_collect *collect)
 {
+    for (size_t i = 0; i < collect->sites; i++)
+        if (collect->site[i]->layer >= 0)
+            return false;
+    return true;
+}
+
+static void print_rows(FILE *out, const struct mhcs_report *report)
+{
+    const struct mhcs_collect *collect = report->collect;
+
     fprintf(out,
             "  rows: %" PRIu64 " compared at %zu sites; prefill %" PRIu64 ", decode %" PRIu64
             " (at most %d token rows in the call,\n        or from a CUDA graph: %" PRIu64 ")\n",
             collect->rows, collect->sites, collect->phase_rows[MHCS_PREFILL],
             collect->phase_rows[MHCS_DECODE], MHCS_DECODE_TOKENS_MAX, collect->graph_rows);
+    if (report->files.count > 1 && is_numbered(collect))
+        fputs("  sites: numbered by each process as they appear; equal numbers are taken for equal "
+              "weights\n",
+              out);
     if (collect->rows_of_other_sites > 0)
         fprintf(out, "  rows: %" PRIu64 " of further sites than the %d listed\n",
                 collect->rows_of_other_sites, MHCS_COLLECT_SITES_MAX);
@@ -196,7 +211,7 @@ void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
                 dropped);
     print_distinct(out, "events", &report->facts.events);
     if (report->collect->rows > 0) {
-        print_rows(out, report->collect);
+        print_rows(out, report);
         print_check(out, &report->collect->check);
     }
     fputc('\n', out);

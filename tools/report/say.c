@@ -2,7 +2,6 @@
 /* The conclusion in plain words: what was found, what it means for the model, what to do. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "tools/report/conclude.h"
 #include "tools/report/text.h"

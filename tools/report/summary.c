@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mhcshadow-report summary */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "tools/report/report.h"

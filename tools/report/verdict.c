@@ -152,12 +152,10 @@ int mhcs_judge(const struct mhcs_evidence *const *evidence, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct mhcs_moments *excess = &evidence[i]->excess;
 
-        judgements[i] =
-            (struct mhcs_judgement){.ratio = sqrt(mhcs_moments_mean(excess)), .probability = NAN};
-        if (excess->count < MHCS_MIN_ROWS)
-            continue;
-        judgements[i].probability = excess_probability(excess);
-        tests[tested++] = (struct mhcs_test){.probability = judgements[i].probability, .group = i};
+        judgements[i] = (struct mhcs_judgement){.ratio = sqrt(mhcs_moments_mean(excess))};
+        if (excess->count >= MHCS_MIN_ROWS)
+            tests[tested++] =
+                (struct mhcs_test){.probability = excess_probability(excess), .group = i};
     }
     mhcs_holm(tests, tested, MHCS_ALPHA);
     for (size_t i = 0; i < tested; i++)

@@ -60,9 +60,8 @@ enum mhcs_cause {
 struct mhcs_judgement {
     enum mhcs_status status;
     enum mhcs_cause cause;
-    double ratio;       /* R; NaN without expectation */
-    double probability; /* of such an excess by chance, before correction; NaN: not tested */
-    bool significant;   /* after correction */
+    double ratio;     /* R; NaN without expectation */
+    bool significant; /* after correction */
 };
 
 /* Judges `count` groups together: judgements[i] of evidence[i]. -ENOMEM or 0. */

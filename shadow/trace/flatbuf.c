@@ -180,7 +180,9 @@ struct mhcs_fb_table mhcs_fb_child(const struct mhcs_fb_table *table, uint32_t i
 {
     const uint64_t position = target(table, id);
 
-    return position == 0 ? (struct mhcs_fb_table){.in = table->in} : table_at(table->in, position);
+    if (position == 0)
+        return (struct mhcs_fb_table){.in = table->in};
+    return table_at(table->in, position);
 }
 
 struct mhcs_fb_vector mhcs_fb_elements(const struct mhcs_fb_table *table, uint32_t id,

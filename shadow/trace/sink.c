@@ -73,6 +73,14 @@ static int write_all(int fd, struct iovec *parts, int count)
     return 0;
 }
 
+static int retry_fdatasync(int fd)
+{
+    while (fdatasync(fd) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
 static int retry_ftruncate(int fd, uint64_t size)
 {
     while (ftruncate(fd, (off_t)size) < 0)
@@ -94,8 +102,8 @@ int mhcs_sink_append(struct mhcs_sink *sink, struct iovec *parts, int count)
     guard_enter(&guard);
     error = write_all(sink->fd, parts, count);
     guard_leave(&guard, error);
-    if (error == 0 && sink->sync && fdatasync(sink->fd) < 0)
-        error = -errno;
+    if (error == 0 && sink->sync)
+        error = retry_fdatasync(sink->fd);
     if (error == 0)
         sink->edge += size;
     else if (retry_ftruncate(sink->fd, sink->edge) < 0)

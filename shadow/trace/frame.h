@@ -35,7 +35,7 @@ static inline bool mhcs_frame_skippable(uint32_t magic)
 #define MHCS_MARK_INCOMPATIBLE UINT32_C(0xffff0000) /* flags a reader must know */
 
 struct mhcs_mark {
-    uint32_t seq, rows;
+    uint32_t seq, rows;   /* E: rows lost */
     uint32_t length, crc; /* of the D that follows */
     uint64_t first, last; /* time of its rows, unix ns; E: when it was closed */
     uint64_t dropped;

@@ -128,7 +128,8 @@ struct mhcs_trace_item {
     struct mhcs_batch batch;
     const char *facts;
     enum mhcs_trace_end reason;
-    uint64_t dropped_samples; /* BATCH: cumulative counter in the mark */
+    uint32_t lost_rows;       /* CLOSED: appended, but could not be written any more */
+    uint64_t dropped_samples; /* BATCH, CLOSED: cumulative counter in the mark */
     struct mhcs_trace_damage damage;
 };
 

@@ -177,10 +177,11 @@ static int read_facts(struct mhcs_trace_reader *reader, struct mhcs_trace_item *
 static int read_end(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item,
                     const struct mhcs_mark *mark)
 {
-    if (mark->length != 0 || mark->rows != 0)
-        return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "end mark with rows");
+    if (mark->length != 0)
+        return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "end mark with data");
     item->event = MHCS_TRACE_CLOSED;
     item->reason = (enum mhcs_trace_end)(mark->flags >> MHCS_MARK_REASON_SHIFT & 0xff);
+    item->lost_rows = mark->rows;
     item->dropped_samples = mark->dropped;
     reader->state = AFTER_END;
     const int error = mhcs_source_skip(&reader->source, MHCS_MARK_SIZE);

@@ -77,11 +77,13 @@ static bool fits(const struct mhcs_trace_writer *writer, size_t size)
 
 /* ---- the end ---- */
 
-static int write_end(struct mhcs_trace_writer *writer, enum mhcs_trace_end reason)
+static int write_end(struct mhcs_trace_writer *writer, enum mhcs_trace_end reason,
+                     uint32_t lost_rows)
 {
     const uint64_t now = (uint64_t)unix_ns();
     const struct mhcs_mark mark = {
         .seq = writer->seq,
+        .rows = lost_rows,
         .first = now,
         .last = now,
         .dropped = writer->dropped,
@@ -94,13 +96,12 @@ static int write_end(struct mhcs_trace_writer *writer, enum mhcs_trace_end reaso
     return mhcs_sink_append(&writer->sink, &part, 1);
 }
 
-/* Nothing more is written after `error`. The rows at hand are lost, and counted as such in E. */
+/* Nothing more is written after `error`. The rows at hand are lost, and E says how many. */
 static int stop(struct mhcs_trace_writer *writer, int error, enum mhcs_trace_end reason)
 {
     writer->error = error;
-    writer->dropped += mhcs_rows_count(writer->rows);
+    write_end(writer, reason, mhcs_rows_count(writer->rows));
     mhcs_rows_clear(writer->rows);
-    write_end(writer, reason);
     return error;
 }
 
@@ -272,7 +273,7 @@ int mhcs_trace_close(struct mhcs_trace_writer *writer, enum mhcs_trace_end reaso
     int error = mhcs_trace_flush(writer, dropped);
 
     if (error == 0)
-        error = write_end(writer, reason);
+        error = write_end(writer, reason, 0);
     const int close_error = mhcs_sink_close(&writer->sink);
     mhcs_trace_forget(writer);
     return error < 0 ? error : close_error;

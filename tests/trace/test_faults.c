@@ -158,7 +158,7 @@ static void assert_cut_back(const struct run *run)
     if (outcome.closed && outcome.end.reason != MHCS_END_EXIT) {
         assert_int_equal(outcome.end.reason,
                          plan.fault == EIO_FAULT ? MHCS_END_IO_ERROR : MHCS_END_NO_SPACE);
-        assert_int_equal(outcome.end.dropped_samples, run->appended - run->acknowledged);
+        assert_int_equal(outcome.end.lost_rows, run->appended - run->acknowledged);
     }
 }
 

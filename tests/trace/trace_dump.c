@@ -104,7 +104,7 @@ static void put_item(const struct mhcs_trace_item *item)
         printf(",\"facts\":%s", item->facts);
         break;
     case MHCS_TRACE_CLOSED:
-        printf(",\"reason\":%d,\"dropped\":%llu", item->reason,
+        printf(",\"reason\":%d,\"lost_rows\":%u,\"dropped\":%llu", item->reason, item->lost_rows,
                (unsigned long long)item->dropped_samples);
         break;
     case MHCS_TRACE_GAP:

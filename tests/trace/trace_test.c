@@ -203,7 +203,8 @@ static uint64_t digest_item(const struct mhcs_trace_item *item)
     if (item->event == MHCS_TRACE_FACTS)
         digest = mix(digest, item->facts, strlen(item->facts));
     if (item->event == MHCS_TRACE_CLOSED)
-        digest = mix(digest, &item->reason, sizeof item->reason);
+        digest = mix(mix(digest, &item->reason, sizeof item->reason), &item->lost_rows,
+                     sizeof item->lost_rows);
     return digest;
 }
 
@@ -225,6 +226,7 @@ static void read_all(struct mhcs_trace_reader *reader, struct outcome *ret)
         if (item.event == MHCS_TRACE_CLOSED) {
             ret->closed = true;
             ret->end.reason = item.reason;
+            ret->end.lost_rows = item.lost_rows;
             ret->end.dropped_samples = item.dropped_samples;
         }
     }

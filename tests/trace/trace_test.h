@@ -41,8 +41,9 @@ struct outcome {
     uint32_t events; /* EOF or DAMAGED is not counted */
     uint64_t rows;
     bool closed;
-    struct mhcs_trace_item end;      /* EOF or DAMAGED; .reason and .dropped_samples of CLOSED */
-    uint64_t digest[OUTCOME_EVENTS]; /* of what each event gave */
+    struct mhcs_trace_item
+        end; /* EOF or DAMAGED; .reason, .lost_rows, .dropped_samples of CLOSED */
+    uint64_t digest[OUTCOME_EVENTS];              /* of what each event gave */
     struct mhcs_trace_damage gap[OUTCOME_EVENTS]; /* where it was a GAP */
     char why[160];
 };

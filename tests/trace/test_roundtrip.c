@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes in comes out: every column, with nulls, NaN, infinities and odd names. */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -236,6 +239,43 @@ static void a_forgotten_writer_leaves_the_file_alone(void **state)
     assert_false(outcome.closed);
 }
 
+static unsigned open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    assert_non_null(directory);
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static void a_trace_is_named_after_host_process_and_start(void **state)
+{
+    char host[65];
+    long pid;
+    long long start;
+    const unsigned descriptors = open_descriptors();
+    const struct mhcs_trace_options options = {.dir = dir};
+    struct mhcs_trace_writer *second;
+
+    assert_memory_equal(path, dir, strlen(dir));
+    assert_int_equal(sscanf(path + strlen(dir), "/mhcshadow.%64[A-Za-z0-9_-].%ld.%lld.arrows.zst",
+                            host, &pid, &start),
+                     3);
+    assert_int_equal(pid, getpid());
+    assert_true(llabs((long long)time(NULL) - start / 1000000000) < 60);
+    /* Another one does not touch the first, and none leaves a descriptor behind. */
+    assert_int_equal(mhcs_trace_create(&second, &options), 0);
+    assert_string_not_equal(mhcs_trace_path(second), path);
+    assert_int_equal(mhcs_trace_close(second, MHCS_END_EXIT, 0), 0);
+    assert_int_equal(open_descriptors(), descriptors);
+    mhcs_trace_forget(writer);
+    mhcs_trace_reader_free(reopen());
+    assert_int_equal(open_descriptors(), descriptors - 1);
+}
+
 static void a_column_is_found_by_name_and_type(void **state)
 {
     struct mhcs_trace_item item;
@@ -260,6 +300,7 @@ int main(void)
         TEST(names_are_utf8_whatever_the_checkpoint_says),
         TEST(flush_makes_rows_visible_and_an_empty_flush_writes_nothing),
         TEST(a_forgotten_writer_leaves_the_file_alone),
+        TEST(a_trace_is_named_after_host_process_and_start),
         TEST(a_column_is_found_by_name_and_type),
     };
     return cmocka_run_group_tests_name("trace round trip", tests, NULL, NULL);

@@ -2,12 +2,10 @@
 /* The hook's time budget. */
 #include "shadow/budget.h"
 
-#include "shadow/clock.h"
-
 bool mhcs_budget_allows(const struct mhcs_budget *budget, double share, int64_t now)
 {
-    return share <= 0 ||
-           atomic_load_explicit(&budget->paid_until, memory_order_relaxed) <= now + MHCS_SECOND;
+    return share <= 0 || atomic_load_explicit(&budget->paid_until, memory_order_relaxed) <=
+                             now + MHCS_BUDGET_AHEAD;
 }
 
 void mhcs_budget_spend(struct mhcs_budget *budget, double share, int64_t now, int64_t cost)

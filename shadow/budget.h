@@ -2,8 +2,9 @@
 /* Keeps the time spent on application threads below a share of wall time, without a lock.
  *
  * Time spent is paid off at `share` of the clock's pace: c ns of work are paid after c / share ns.
- * What is not yet paid may reach one second ahead, so a burst costs at most share * 1 s, and idle
- * hours do not save up for a flood.
+ * What is not yet paid may reach MHCS_BUDGET_AHEAD ahead: a burst, or a run of seconds, is not cut
+ * short before it has cost share * 10 s (50 ms by default), and idle hours do not save up for a
+ * flood.
  */
 #ifndef MHCS_BUDGET_H
 #define MHCS_BUDGET_H
@@ -11,6 +12,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "shadow/clock.h"
+
+#define MHCS_BUDGET_AHEAD (10 * MHCS_SECOND)
 
 struct mhcs_budget {                /* zero-initialise; any thread reads and writes, relaxed */
     atomic_int_fast64_t paid_until; /* CLOCK_MONOTONIC ns */

@@ -127,7 +127,7 @@ CUresult sim_start(void)
         return CUDA_SUCCESS;
     if (sim_order_parse(order ? order : "lazy") != CUDA_SUCCESS ||
         !env_number("SIMCUDA_DEVICES", 1, 0, SIM_DEVICES_MAX, &devices) ||
-        !env_number("SIMCUDA_MEM_MB", 1024, 1, 1L << 20, &megabytes) || !env_compute_capability())
+        !env_number("SIMCUDA_MEM_MB", 8192, 1, 1L << 20, &megabytes) || !env_compute_capability())
         return CUDA_ERROR_INVALID_VALUE;
     if (devices == 0)
         return CUDA_ERROR_NO_DEVICE;

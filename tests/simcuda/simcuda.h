@@ -6,7 +6,7 @@
  *
  *   SIMCUDA_ORDER    lazy (default), random:SEED, eager, threads, threads:SEED: see order.c
  *   SIMCUDA_DEVICES  number of devices (1)
- *   SIMCUDA_MEM_MB   memory of each (1024)
+ *   SIMCUDA_MEM_MB   memory of each (8192); pages that nobody touches cost nothing
  *   SIMCUDA_CC       compute capability (9.0); the fatbin's best PTX for it is taken
  *   SIMCUDA_DRIVER   driver version (13000), to see an older one
  *   SIMCUDA_ABORT    1: abort() at the first fault

@@ -159,6 +159,13 @@ static int no_rows(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+static int all_captured(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 0;
+    plan->facts = FACTS("node-a", 4711, NO_MODEL, COUNTERS(90000, 3600, 0, 0, 60));
+    return write_rank(plan, dir);
+}
+
 /* Rows beyond one batch, so that there is something behind damage. */
 static int long_run(struct make_trace_plan *plan, const char *dir)
 {
@@ -183,6 +190,7 @@ int main(int argc, char **argv)
         {"killed", killed},
         {"size_cap", size_cap},
         {"no_rows", no_rows},
+        {"all_captured", all_captured},
         {"long_run", long_run},
     };
     struct make_trace_plan plan = make_trace_default();

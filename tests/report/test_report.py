@@ -189,6 +189,11 @@ class Input(Case):
     def test_a_trace_without_rows_says_loudly_what_to_check(self):
         self.assert_report("summary_no_rows", 3, self.make("no_rows"))
 
+    def test_calls_that_were_all_captured_are_said_to_be(self):
+        out = self.assert_report("summary_all_captured", 3, self.make("all_captured"))
+        self.assertIn("--disable-cuda-graph", out)
+        self.assertNotIn("LD_PRELOAD", out)
+
     def test_what_is_not_a_trace_is_said_in_one_sentence(self):
         for data in (b"", b"hello", b"PAR1" + bytes(5000)):
             path = self.write(data, "no.arrows.zst")

@@ -88,7 +88,8 @@ void mhcs_report_run(FILE *out, const struct mhcs_report *report)
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
         print_distinct(out, mhcs_fact_label[i], &report->facts.fact[i]);
     print_paths(out, report->collect);
-    print_time(out, report->collect);
+    if (report->collect->rows > 0)
+        print_time(out, report->collect);
     fputc('\n', out);
 }
 

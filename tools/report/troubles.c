@@ -76,17 +76,9 @@ static void say_no_traces(FILE *out, const struct mhcs_report *report)
                 report->files.count == 1 ? "" : "s");
 }
 
-void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
+/* No call of the right shape was ever seen, or no process wrote at all. */
+static void say_what_to_check(FILE *out)
 {
-    say_no_traces(out, report);
-    if (report->facts.counted) {
-        fputc('\n', out);
-        mhcs_report_coverage(out, report);
-    }
-    if (report->damaged > 0)
-        return;
-    if (!report->facts.counted)
-        fputc('\n', out);
     fputs("A trace appears with the first sampled call of an mHC mixing GEMM. What to check:\n",
           out);
     mhcs_text_wrap(out, "  * ",
@@ -109,4 +101,21 @@ void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
     mhcs_text_wrap(out, "  * ",
                    "Has the server worked since it started? Other hidden sizes than 4096, 5120 and "
                    "7168 need MHCSHADOW_SHAPES.");
+}
+
+void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
+{
+    say_no_traces(out, report);
+    fputc('\n', out);
+    if (report->facts.processes > 0)
+        mhcs_report_run(out, report);
+    if (report->facts.counted)
+        mhcs_report_coverage(out, report);
+    if (report->facts.counter[MHCS_MATCHED] > 0)
+        mhcs_text_wrap(out, "",
+                       "The library was loaded and met mixing GEMMs; the counts above say why none "
+                       "of them was compared. Where they say nothing, none was due yet: let the "
+                       "server work, or raise MHCSHADOW_SAMPLE.");
+    else if (report->damaged == 0)
+        say_what_to_check(out);
 }

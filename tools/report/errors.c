@@ -77,7 +77,7 @@ static void print_reference(FILE *out, const struct mhcs_report *report, enum mh
     print_heading(out, "in bf16 ulps, per coefficient");
     print_stat(out, "ulp (floored at the row's rms)", &collect->ulp[reference]);
     print_stat(out, "ulp of its own size", &collect->ulp_own[reference]);
-    print_heading(out, report->facts.neutral_model ? "after the maps (scale 1, base 0)"
+    print_heading(out, report->facts.neutral_model ? "maps with scale 1, base 0"
                                                    : "after the maps and Sinkhorn");
     print_shown(out, metric, mapped, sizeof(mapped) / sizeof(mapped[0]));
     if (reference == MHCS_OPERANDS)
@@ -119,7 +119,7 @@ static void print_expected(FILE *out, const struct mhcs_path_line *path, enum mh
                  mhcs_text_number(noise.high, high));
     else if (known)
         snprintf(range, sizeof(range), "%s", mhcs_text_number(noise.high, high));
-    fprintf(out, "  %-26.26s %-11s%10s  %-24s%6s%s\n", path->text,
+    fprintf(out, "  %-30.30s %-11s%10s  %-24s%6s%s\n", path->text,
             reference == MHCS_OPERANDS ? "operands" : "checkpoint",
             mhcs_text_number(mhcs_evidence_rms(evidence), observed), range,
             mhcs_text_ratio(sqrt(mhcs_moments_mean(&evidence->excess)), ratio),
@@ -136,7 +136,7 @@ void mhcs_report_noise(FILE *out, const struct mhcs_report *report)
 {
     fprintf(out, "%sObserved against expected noise%s\n", mhcs_colour(MHCS_BOLD),
             mhcs_colour(MHCS_PLAIN));
-    fprintf(out, "  %-26s %-11s%10s  %-24s%6s\n", "declared path", "against", "rms rel", "expected",
+    fprintf(out, "  %-30s %-11s%10s  %-24s%6s\n", "declared path", "against", "rms rel", "expected",
             "R");
     for (size_t i = 0; i < report->collect->paths; i++)
         for

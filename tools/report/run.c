@@ -190,7 +190,9 @@ static void print_check(FILE *out, const struct mhcs_stat *check)
     char rms[MHCS_NUMBER_BYTES], max[MHCS_NUMBER_BYTES];
 
     if (check->hist.count == 0)
-        fputs("  self-check: the fp32 reference was not compared with fp64 in any row\n", out);
+        fputs("  self-check: no row was compared with fp64 (a reference of kind \"host\" is fp64 "
+              "itself)\n",
+              out);
     else
         fprintf(out,
                 "  self-check: fp32 reference against fp64, rms %s, max %s over %" PRIu64 " rows\n",

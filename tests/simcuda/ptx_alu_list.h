@@ -6,7 +6,7 @@
  * are the sources of the lane; a predicate source has type pred and is 0 or 1.
  */
 
-/* clang-format off: one instruction family a paragraph */
+/* clang-format off */
 #define EACH_WIDTH(X) X(16) X(32) X(64)
 #define EACH_SIGNED(X) X(s16, u16, int16_t, uint16_t) X(s32, u32, int32_t, uint32_t) X(s64, u64, int64_t, uint64_t)
 

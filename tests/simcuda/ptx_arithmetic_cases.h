@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cases of test_ptx_arithmetic.c, which says what a line means. */
 
-/* clang-format off: read as a table, not as declarations */
+/* clang-format off */
 /* integers */
 CASE("h", "add.s16 %h0, %h1, %h2;", U16(a + b))
 CASE("r", "add.s32 %r0, %r1, %r2;", U32(a + b))

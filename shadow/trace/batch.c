@@ -191,7 +191,8 @@ size_t mhcs_rows_message_max(void)
     size_t size = 1 << 16; /* metadata */
 
     for (uint32_t i = 0; i < MHCS_TRACE_COLUMN_COUNT; i++)
-        size += values_capacity(fields[i].type) + CAPACITY / 8 + 4 * (CAPACITY + 1) + 3 * 64;
+        size +=
+            values_capacity(fields[i].type) + CAPACITY / 8 + sizeof(int32_t[CAPACITY + 1]) + 3 * 64;
     return size;
 }
 

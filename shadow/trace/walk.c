@@ -120,7 +120,7 @@ static int arrow_damage(struct mhcs_trace_reader *reader, struct mhcs_trace_item
 static int read_header(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item)
 {
     const uint8_t *frame = mhcs_source_data(&reader->source);
-    size_t size;
+    size_t size = 0;
 
     if (reader->header_size == 0)
         return cut_short(reader, item, "the schema");
@@ -194,7 +194,7 @@ static int read_data(struct mhcs_trace_reader *reader, struct mhcs_trace_item *i
 {
     struct mhcs_source *source = &reader->source;
     const uint8_t *frame = mhcs_source_data(source) + MHCS_MARK_SIZE;
-    size_t size;
+    size_t size = 0;
 
     if (mhcs_crc32c(0, frame, mark->length) != mark->crc)
         return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "CRC32C of the data of batch %u is wrong",

@@ -3,7 +3,6 @@
  * and each (mark, frame) pair reaches the file in one writev. */
 #include "shadow/trace/trace.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -59,15 +58,14 @@ static int make_path(char path[PATH_MAX], const char *dir)
     return length >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Compresses writer->message into writer->frame; returns its size. */
+/* Compresses writer->message into writer->frame; returns its size, or 0 if zstd found no memory for
+ * its tables, which it takes when they are first needed. */
 static size_t compress(struct mhcs_trace_writer *writer, size_t message_size)
 {
     const size_t size = ZSTD_compress2(writer->zstd, writer->frame, writer->frame_capacity,
                                        writer->message, message_size);
 
-    /* The output has room for the worst case and all parameters were accepted. */
-    assert(!ZSTD_isError(size));
-    return size;
+    return ZSTD_isError(size) ? 0 : size;
 }
 
 static bool fits(const struct mhcs_trace_writer *writer, size_t size)
@@ -183,7 +181,9 @@ int mhcs_trace_create(struct mhcs_trace_writer **ret_writer,
         {facts_header, sizeof facts_header},
         {(char *)facts, facts_size},
     };
-    if (!fits(writer, header_size + sizeof facts_header + facts_size + MHCS_MARK_SIZE))
+    if (header_size == 0)
+        error = -ENOMEM;
+    else if (!fits(writer, header_size + sizeof facts_header + facts_size + MHCS_MARK_SIZE))
         error = -EFBIG;
     if (error == 0)
         error = mhcs_sink_create(&writer->sink, path, options->sync);
@@ -215,6 +215,8 @@ static int write_batch(struct mhcs_trace_writer *writer)
     if (rows == 0)
         return 0;
     const size_t size = compress(writer, mhcs_rows_message(writer->rows, writer->message));
+    if (size == 0)
+        return stop(writer, -ENOMEM, MHCS_END_DISABLED);
     const struct mhcs_mark mark = {
         .seq = writer->seq,
         .rows = rows,

@@ -287,6 +287,14 @@ class Usage(Case):
             self.assertIn("--salvage", out)
             self.assertIn("Exit status", out)
 
+    def test_a_report_that_can_not_be_written_is_no_success(self):
+        self.make("clean")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([REPORT, self.dir], stdout=full, stderr=subprocess.PIPE,
+                                  check=False, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("No space left on device", done.stderr)
+
     def test_the_version_is_told(self):
         self.assertRegex(run("--version")[1], r"^mhcshadow-report \d+\.\d+")
 

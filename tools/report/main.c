@@ -55,6 +55,15 @@ static bool is_unknown_verb(const char *word)
     return *word != '-' && !strchr(word, '/') && !strchr(word, '.') && access(word, F_OK) != 0;
 }
 
+/* A report that did not reach its reader is no answer. */
+static int finish(int code)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    perror("mhcshadow-report: writing the report");
+    return MHCS_EXIT_DAMAGED;
+}
+
 int main(int argc, char **argv)
 {
     static char name[64];
@@ -72,8 +81,8 @@ int main(int argc, char **argv)
         return MHCS_EXIT_USAGE;
     }
     if (!verb)
-        return verbs[0].run(argc, argv);
+        return finish(verbs[0].run(argc, argv));
     snprintf(name, sizeof(name), "mhcshadow-report %s", verb->name);
     argv[1] = name;
-    return verb->run(argc - 1, argv + 1);
+    return finish(verb->run(argc - 1, argv + 1));
 }

@@ -6,6 +6,7 @@
  * u16 kind (1 PTX, 2 cubin), u32 header size at 4, u64 stored size at 8, u32 size without padding
  * at 16 if compressed, u32 architecture at 28, u64 flags at 40, u64 full size at 56.
  */
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +133,7 @@ char *fatbin_ptx(const void *image, uint32_t arch, char *err, size_t err_size)
     if (read_le(at, 4) == WRAPPER_MAGIC)
         memcpy(&at, at + 8, sizeof(at));
     if (read_le(at, 4) != MAGIC) {
-        if (memchr(at, '\0', 4) == NULL && at[0] < 0x80)
+        if (isprint(at[0]) || isspace(at[0]))
             return copy_text((const char *)at, err, err_size);
         snprintf(err, err_size, "the image is neither a fatbin nor PTX text (a cubin has no PTX)");
         return NULL;

@@ -25,14 +25,14 @@ static struct {
 
 static const struct sim_where sim_serial;
 
-static int sim_setup(void **state)
+static inline int sim_setup(void **state)
 {
     memset(&sim, 0, sizeof(sim));
     sim.memory = sim_memory_new(64 << 20);
     return 0;
 }
 
-static int sim_teardown(void **state)
+static inline int sim_teardown(void **state)
 {
     ptx_module_free(sim.module);
     sim_memory_free_all(sim.memory);

@@ -6,36 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_PARAM_BYTES_MAX 32764u /* PTX ISA 8.1 */
-#define SHARED_BYTES_MAX       (1u << 20)
-#define LOCAL_BYTES_MAX        (512u << 10)
-
-static uint64_t aligned(uint64_t offset, uint32_t align)
-{
-    return (offset + align - 1) / align * align;
-}
-
-bool ptx_type_named(const char *name, struct ptx_type *ret_type)
-{
-    static const struct {
-        const char *name;
-        struct ptx_type type;
-    } types[] = {
-        {"pred", {PTX_PREDICATE, 0}}, {"b8", {PTX_BITS, 1}},      {"b16", {PTX_BITS, 2}},
-        {"b32", {PTX_BITS, 4}},       {"b64", {PTX_BITS, 8}},     {"u8", {PTX_UNSIGNED, 1}},
-        {"u16", {PTX_UNSIGNED, 2}},   {"u32", {PTX_UNSIGNED, 4}}, {"u64", {PTX_UNSIGNED, 8}},
-        {"s8", {PTX_SIGNED, 1}},      {"s16", {PTX_SIGNED, 2}},   {"s32", {PTX_SIGNED, 4}},
-        {"s64", {PTX_SIGNED, 8}},     {"f16", {PTX_FLOAT, 2}},    {"f32", {PTX_FLOAT, 4}},
-        {"f64", {PTX_FLOAT, 8}},      {"bf16", {PTX_BFLOAT, 2}}};
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (strcmp(name, types[i].name) == 0) {
-            *ret_type = types[i].type;
-            return true;
-        }
-    }
-    return false;
-}
-
 const struct ptx_symbol *ptx_find_symbol(const struct ptx_parser *p, const char *name,
                                          uint32_t *ret_slot)
 {
@@ -74,176 +44,11 @@ uint32_t ptx_new_registers(struct ptx_parser *p, uint8_t bytes, uint32_t count)
 {
     struct ptx_kernel *f = p->function;
     const uint32_t each = bytes == 0 ? 4 : PTX_LANES * bytes;
-    const uint32_t slot = (uint32_t)aligned(f->register_bytes, bytes == 0 ? 4 : 64);
+    const uint32_t slot = (uint32_t)ptx_align(f->register_bytes, bytes == 0 ? 4 : 64);
     if (count > (1u << 26) / each)
         ptx_fail(&p->lex, "%u registers are too many", count);
     f->register_bytes = slot + each * count;
     return slot;
-}
-
-/* ---- Variables ---- */
-
-/* [.align N] .type; the type may come with .v2 or .v4. Returns bytes per element. */
-static uint32_t element_type(struct ptx_parser *p, uint32_t *ret_align, struct ptx_type *ret_type)
-{
-    char word[PTX_WORD_MAX];
-    uint32_t vector = 1;
-    *ret_align = 0;
-    for (;;) {
-        ptx_word(&p->lex, word);
-        if (strcmp(word, ".align") == 0) {
-            *ret_align = ptx_read_u32(&p->lex);
-            if (*ret_align == 0 || (*ret_align & (*ret_align - 1)) != 0)
-                ptx_fail(&p->lex, ".align %u is not a power of two", *ret_align);
-        } else if (strcmp(word, ".v2") == 0 || strcmp(word, ".v4") == 0) {
-            vector = (uint32_t)(word[2] - '0');
-        } else if (word[0] == '.' && ptx_type_named(word + 1, ret_type) &&
-                   ret_type->kind != PTX_PREDICATE) {
-            break;
-        } else {
-            ptx_fail(&p->lex, "unknown type or attribute \"%s\" of a variable", word);
-        }
-    }
-    if (*ret_align < ret_type->bytes * vector)
-        *ret_align = *ret_align == 0 ? ret_type->bytes * vector : *ret_align;
-    return ret_type->bytes * vector;
-}
-
-static struct ptx_variable *new_variable(struct ptx_parser *p, enum ptx_space space, uint32_t align)
-{
-    char word[PTX_WORD_MAX];
-    ptx_word(&p->lex, word);
-    struct ptx_variable *v = ptx_module_alloc(p->module, sizeof(*v));
-    v->name = ptx_keep(p->module, word);
-    v->space = space;
-    v->align = align;
-    return v;
-}
-
-static void read_dimensions(struct ptx_parser *p, struct ptx_variable *v, uint32_t element)
-{
-    v->bytes = element;
-    while (ptx_accept(&p->lex, '[')) {
-        if (ptx_accept(&p->lex, ']')) {
-            v->bytes = 0;
-            continue;
-        }
-        v->bytes *= ptx_read_u32(&p->lex);
-        ptx_expect(&p->lex, ']');
-    }
-}
-
-static void read_initialiser(struct ptx_parser *p, const struct ptx_variable *v,
-                             struct ptx_type type, uint8_t *to)
-{
-    const bool list = ptx_accept(&p->lex, '{');
-    for (uint64_t at = 0; list ? !ptx_accept(&p->lex, '}') : at == 0; at += type.bytes) {
-        if (at + type.bytes > v->bytes)
-            ptx_fail(&p->lex, "more initial values than \"%s\" has elements", v->name);
-        if (!ptx_at_number(&p->lex))
-            ptx_fail(&p->lex, "initial value of \"%s\": only numbers are supported", v->name);
-        const struct ptx_number n = ptx_read_number(&p->lex);
-        memcpy(to + at, &n.bits, type.bytes);
-        if (list)
-            ptx_accept(&p->lex, ',');
-    }
-}
-
-static void declare(struct ptx_parser *p, const struct ptx_variable *v, bool module_scope)
-{
-    struct ptx_symbol *s =
-        module_scope ? PTX_LIST_PUSH(p, p->globals) : PTX_LIST_PUSH(p, p->symbols);
-    *s = (struct ptx_symbol){.name = v->name, .variable = v};
-}
-
-/* Gives a variable its place; a device function's shared memory is part of the module's. */
-static void place(struct ptx_parser *p, struct ptx_variable *v)
-{
-    struct ptx_kernel *f = p->function;
-    if (v->space == PTX_SHARED && !v->dynamic) {
-        const bool own = f != NULL && f->entry;
-        uint32_t *end = own ? &f->shared_bytes : &p->module->shared_bytes;
-        v->offset = aligned(*end, v->align);
-        if (v->offset + v->bytes > SHARED_BYTES_MAX)
-            ptx_fail(&p->lex, "\"%s\" is too large for shared memory", v->name);
-        *end = (uint32_t)(v->offset + v->bytes);
-        if (own) {
-            v->next = f->shared;
-            f->shared = v;
-        }
-    } else if (v->space == PTX_LOCAL) {
-        v->offset = aligned(f->local_bytes, v->align);
-        if (v->offset + v->bytes > LOCAL_BYTES_MAX)
-            ptx_fail(&p->lex, "\"%s\" is too large for local memory", v->name);
-        f->local_bytes = (uint32_t)(v->offset + v->bytes);
-    } else if (v->space == PTX_PARAM) {
-        v->offset = aligned(f->area_bytes, v->align);
-        if (v->offset + v->bytes > KERNEL_PARAM_BYTES_MAX)
-            ptx_fail(&p->lex, "\"%s\" is too large for a parameter", v->name);
-        f->area_bytes = (uint32_t)(v->offset + v->bytes);
-    } else if (v->space == PTX_GLOBAL) {
-        v->next = p->module->globals;
-        p->module->globals = v;
-    }
-}
-
-/* The rest of ".global .align 4 .b8 name[16] = {...};" behind the space. */
-static void parse_variable(struct ptx_parser *p, enum ptx_space space, bool is_extern)
-{
-    uint32_t align;
-    struct ptx_type type;
-    const uint32_t element = element_type(p, &align, &type);
-    struct ptx_variable *v = new_variable(p, space, align);
-    read_dimensions(p, v, element);
-    v->dynamic = space == PTX_SHARED && is_extern;
-    if (v->bytes == 0 && !v->dynamic)
-        ptx_fail(&p->lex, "\"%s\" has no size", v->name);
-    if (is_extern && space != PTX_SHARED)
-        ptx_fail(&p->lex, "\"%s\" is defined in another module: not supported", v->name);
-    if (ptx_accept(&p->lex, '=')) {
-        if (space != PTX_GLOBAL)
-            ptx_fail(&p->lex, "initial value of \"%s\": only for .global and .const", v->name);
-        uint8_t *init = ptx_module_alloc(p->module, v->bytes);
-        read_initialiser(p, v, type, init);
-        v->init = init;
-    }
-    ptx_expect(&p->lex, ';');
-    place(p, v);
-    declare(p, v, p->function == NULL);
-}
-
-/* One parameter behind ".param"; the attributes of pointers say nothing that matters here. */
-static const struct ptx_variable *parse_parameter(struct ptx_parser *p)
-{
-    uint32_t align;
-    struct ptx_type type;
-    const uint32_t element = element_type(p, &align, &type);
-    if (ptx_accept_word(&p->lex, ".ptr")) {
-        static const char *const spaces[] = {".global", ".const", ".shared", ".local"};
-        for (size_t i = 0; i < 4; i++)
-            ptx_accept_word(&p->lex, spaces[i]);
-        if (ptx_accept_word(&p->lex, ".align"))
-            ptx_read_u32(&p->lex);
-    }
-    struct ptx_variable *v = new_variable(p, PTX_PARAM, align);
-    read_dimensions(p, v, element);
-    place(p, v);
-    declare(p, v, false);
-    return v;
-}
-
-static const struct ptx_variable **parse_parameters(struct ptx_parser *p, uint32_t *ret_count)
-{
-    PTX_LIST(const struct ptx_variable *) list = {0};
-    ptx_expect(&p->lex, '(');
-    while (!ptx_accept(&p->lex, ')')) {
-        if (!ptx_accept_word(&p->lex, ".param"))
-            ptx_fail(&p->lex, "expected .param");
-        *PTX_LIST_PUSH(p, list) = parse_parameter(p);
-        ptx_accept(&p->lex, ',');
-    }
-    *ret_count = list.count;
-    return list.at;
 }
 
 /* ---- Bodies ---- */
@@ -267,32 +72,6 @@ static void parse_registers(struct ptx_parser *p)
         *PTX_LIST_PUSH(p, p->symbols) = s;
     } while (ptx_accept(&p->lex, ','));
     ptx_expect(&p->lex, ';');
-}
-
-/* ".loc file line column [, function_name label [+ offset], inlined_at file line column]". The
- * toolkit's own headers are skipped: the line that called them says more. */
-static void parse_location(struct ptx_parser *p)
-{
-    const uint32_t file = ptx_read_u32(&p->lex), line = ptx_read_u32(&p->lex);
-    ptx_read_u32(&p->lex);
-    if (ptx_accept(&p->lex, ',')) {
-        char word[PTX_WORD_MAX];
-        if (!ptx_accept_word(&p->lex, "function_name"))
-            ptx_fail(&p->lex, "expected function_name");
-        ptx_word(&p->lex, word);
-        if (ptx_accept(&p->lex, '+'))
-            ptx_read_u32(&p->lex);
-        ptx_expect(&p->lex, ',');
-        if (!ptx_accept_word(&p->lex, "inlined_at"))
-            ptx_fail(&p->lex, "expected inlined_at");
-        for (int i = 0; i < 3; i++)
-            ptx_read_u32(&p->lex);
-    }
-    const char *name = file < p->file_count ? p->files[file] : NULL;
-    if (name != NULL && strstr(name, "/include/") == NULL) {
-        p->file = name;
-        p->line = line;
-    }
 }
 
 static void parse_label(struct ptx_parser *p, const char *name)
@@ -323,15 +102,15 @@ static void parse_body_directive(struct ptx_parser *p, const char *word)
     if (strcmp(word, ".reg") == 0) {
         parse_registers(p);
     } else if (strcmp(word, ".loc") == 0) {
-        parse_location(p);
+        ptx_parse_location(p);
     } else if (strcmp(word, ".shared") == 0) {
-        parse_variable(p, PTX_SHARED, false);
+        ptx_parse_variable(p, PTX_SHARED, false);
     } else if (strcmp(word, ".local") == 0) {
-        parse_variable(p, PTX_LOCAL, false);
+        ptx_parse_variable(p, PTX_LOCAL, false);
     } else if (strcmp(word, ".global") == 0 || strcmp(word, ".const") == 0) {
-        parse_variable(p, PTX_GLOBAL, false);
+        ptx_parse_variable(p, PTX_GLOBAL, false);
     } else if (strcmp(word, ".param") == 0) {
-        parse_variable(p, PTX_PARAM, false);
+        ptx_parse_variable(p, PTX_PARAM, false);
     } else if (strcmp(word, ".pragma") == 0) {
         ptx_string(&p->lex, text);
         ptx_expect(&p->lex, ';');
@@ -447,13 +226,13 @@ static void parse_function(struct ptx_parser *p, bool entry)
     const struct ptx_variable **returns = NULL;
     ptx_accept_word(&p->lex, ".noreturn");
     if (ptx_peek(&p->lex) == '(')
-        returns = parse_parameters(p, &f->return_count);
+        returns = ptx_parse_parameters(p, &f->return_count);
     char word[PTX_WORD_MAX];
     ptx_word(&p->lex, word);
     f->name = ptx_keep(p->module, word);
     const struct ptx_variable **params = NULL;
     if (ptx_peek(&p->lex) == '(')
-        params = parse_parameters(p, &f->param_count);
+        params = ptx_parse_parameters(p, &f->param_count);
     f->param_bytes = f->area_bytes;
     f->params =
         ptx_module_alloc(p->module, (f->param_count + f->return_count + 1) * sizeof(*params));
@@ -479,35 +258,6 @@ static void parse_function(struct ptx_parser *p, bool entry)
 
 /* ---- Module ---- */
 
-/* Keeps the last two parts of the path. */
-static const char *short_path(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    while (slash != NULL && slash > path && slash[-1] != '/')
-        slash--;
-    return slash == NULL ? path : slash;
-}
-
-static void parse_file(struct ptx_parser *p)
-{
-    const uint32_t number = ptx_read_u32(&p->lex);
-    char path[PTX_WORD_MAX];
-    ptx_string(&p->lex, path);
-    while (ptx_accept(&p->lex, ','))
-        ptx_read_number(&p->lex);
-    if (number >= 65536)
-        ptx_fail(&p->lex, "file number %u is too large", number);
-    if (number >= p->file_count) {
-        const char **files = ptx_module_alloc(p->module, (number + 1) * sizeof(*files));
-        for (uint32_t i = 0; i < p->file_count; i++)
-            files[i] = p->files[i];
-        p->files = files;
-        p->file_count = number + 1;
-    }
-    const bool toolkit = strstr(path, "/include/") != NULL;
-    p->files[number] = ptx_keep(p->module, toolkit ? path : short_path(path));
-}
-
 static void parse_target(struct ptx_parser *p)
 {
     char word[PTX_WORD_MAX];
@@ -532,14 +282,14 @@ static void parse_module_directive(struct ptx_parser *p)
         if (ptx_read_u32(&p->lex) != 64)
             ptx_fail(&p->lex, "only .address_size 64 is supported");
     } else if (strcmp(word, ".file") == 0) {
-        parse_file(p);
+        ptx_skip_file(p);
     } else if (strcmp(word, ".section") == 0) {
         ptx_word(&p->lex, word);
         ptx_skip_braces(&p->lex);
     } else if (strcmp(word, ".global") == 0 || strcmp(word, ".const") == 0) {
-        parse_variable(p, PTX_GLOBAL, is_extern);
+        ptx_parse_variable(p, PTX_GLOBAL, is_extern);
     } else if (strcmp(word, ".shared") == 0) {
-        parse_variable(p, PTX_SHARED, is_extern);
+        ptx_parse_variable(p, PTX_SHARED, is_extern);
     } else if (strcmp(word, ".entry") == 0 || strcmp(word, ".func") == 0) {
         parse_function(p, strcmp(word, ".entry") == 0);
     } else {
@@ -576,7 +326,7 @@ static void sort_tables(struct ptx_parser *p)
 /* Kernels' own shared memory lies behind the module's. */
 static void lay_out_shared(struct ptx_module *module)
 {
-    const uint32_t base = (uint32_t)aligned(module->shared_bytes, 128);
+    const uint32_t base = (uint32_t)ptx_align(module->shared_bytes, 128);
     for (struct ptx_kernel *k = module->functions; k != NULL; k = k->next) {
         if (!k->entry)
             continue;
@@ -602,6 +352,7 @@ int ptx_module_load(struct ptx_module **ret_module, const char *text, char *err,
         return -1;
     }
     sort_tables(p);
+    ptx_read_files(p);
     while (ptx_peek(&p->lex) != '\0')
         parse_module_directive(p);
     lay_out_shared(module);

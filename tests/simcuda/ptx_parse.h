@@ -77,6 +77,21 @@ void *ptx_list_grow(struct ptx_module *module, const void *at, size_t size, uint
 const char *ptx_keep(struct ptx_module *module, const char *text);
 struct ptx_kernel *ptx_find_function(const struct ptx_module *module, const char *name);
 
+static inline uint64_t ptx_align(uint64_t offset, uint32_t align)
+{
+    return (offset + align - 1) / align * align;
+}
+
+/* Reads all .file directives ahead; later ones are skipped. .loc: behind that word. */
+void ptx_read_files(struct ptx_parser *p);
+void ptx_skip_file(struct ptx_parser *p);
+void ptx_parse_location(struct ptx_parser *p);
+
+/* The rest of ".global .align 4 .b8 name[16] = {...};" behind the space. */
+void ptx_parse_variable(struct ptx_parser *p, enum ptx_space space, bool is_extern);
+/* "(.param .b32 a, ...)": a list in the module's memory. */
+const struct ptx_variable **ptx_parse_parameters(struct ptx_parser *p, uint32_t *ret_count);
+
 /* ".b32" without the dot: its type; false: not a type. */
 bool ptx_type_named(const char *name, struct ptx_type *ret_type);
 

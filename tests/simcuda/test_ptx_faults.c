@@ -20,43 +20,40 @@ static void expect_clean(struct sim_shape shape, const char *body, uint64_t p0)
     sim_assert_clean(sim_run(shape, p0, 0, 0));
 }
 
+#define FILES                                                                                      \
+    ".file 1 \"/home/someone/project/kernels/scale.cu\"\n"                                         \
+    ".file 2 \"/usr/local/cuda/include/sm_30_intrinsics.hpp\", 1234, 567\n"
+#define SCALE                                                                                      \
+    ".visible .entry probe(.param .u64 p0)\n{ .reg .b32 %r<4>; .reg .b64 %d<4>;\n"                 \
+    ".loc 1 20 3\n"                                                                                \
+    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r1, 64, %r2;\n"                  \
+    "ld.param.u64 %d1, [p0]; mad.wide.u32 %d1, %r1, 4, %d1;\n"                                     \
+    ".loc 1 21 9\n"                                                                                \
+    ".loc 2 99 1, function_name $L__info_string0, inlined_at 1 21 9\n"                             \
+    "st.global.u32 [%d1], %r1;\n"                                                                  \
+    "ret; }\n"
+
 static void a_fault_names_kernel_source_block_thread_and_address(void **state)
 {
-    const uint64_t p = zeros(4 * 100);
-    sim_load(".version 8.4\n.target sm_90\n.address_size 64\n"
-             ".visible .entry probe(.param .u64 p0)\n{ .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
-             ".loc 1 20 3\n"
-             "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r1, 64, %r2;\n"
-             "ld.param.u64 %d1, [p0]; mad.wide.u32 %d1, %r1, 4, %d1;\n"
-             ".loc 1 21 9\n"
-             ".loc 2 99 1, function_name $L__info_string0, inlined_at 1 21 9\n"
-             "st.global.u32 [%d1], %r1;\n"
-             "ret; }\n"
-             ".file 1 \"/home/someone/project/kernels/scale.cu\"\n"
-             ".file 2 \"/usr/local/cuda/include/sm_30_intrinsics.hpp\", 1234, 567\n");
-    sim_assert_fault(sim_run((struct sim_shape){2, 64, 0}, p, 0, 0),
-                     "kernel probe at PTX:11, block 1, thread 36, writes 4 bytes at 0x");
-    /* nvcc puts .file in front, too */
-    sim_load(".version 8.4\n.target sm_90\n.address_size 64\n"
-             ".file 1 \"/home/someone/project/kernels/scale.cu\"\n"
-             ".file 2 \"/usr/local/cuda/include/sm_30_intrinsics.hpp\", 1234, 567\n"
-             ".visible .entry probe(.param .u64 p0)\n{ .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
-             ".loc 1 20 3\n"
-             "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r1, 64, %r2;\n"
-             "ld.param.u64 %d1, [p0]; mad.wide.u32 %d1, %r1, 4, %d1;\n"
-             ".loc 1 21 9\n"
-             ".loc 2 99 1, function_name $L__info_string0, inlined_at 1 21 9\n"
-             "st.global.u32 [%d1], %r1;\n"
-             "ret; }\n");
-    char address[32];
-    snprintf(address, sizeof(address), "at 0x%llx: ", (unsigned long long)p + 400);
-    assert_int_equal(sim_run((struct sim_shape){2, 64, 0}, p, 0, 0), -1);
-    assert_non_null(strstr(sim.fault.text, address));
-    sim_assert_fault(-1, "kernel probe at kernels/scale.cu:21, block 1, thread 36, writes 4 bytes");
-    assert_int_equal(sim_run((struct sim_shape){2, 64, 0}, p, 0, 0), -1);
-    assert_non_null(strstr(sim.fault.text, "bytes 400 to 403 of the 400-byte device allocation"));
-    sim_assert_fault(-1, "[PTX line 13]");
-    sim_assert_clean(sim_run((struct sim_shape){1, 64, 0}, p, 0, 0));
+    /* nvcc writes the files behind the functions. A toolkit header is named by its caller. */
+    static const char *const texts[] = {
+        ".version 8.4\n.target sm_90\n.address_size 64\n" SCALE FILES,
+        ".version 8.4\n.target sm_90\n.address_size 64\n" FILES SCALE};
+    for (int i = 0; i < 2; i++) {
+        char part[160];
+        const uint64_t p = zeros(4 * 100);
+        sim_load(texts[i]);
+        snprintf(
+            part, sizeof(part),
+            "kernel probe at kernels/scale.cu:21, block 1, thread 36, writes 4 bytes at 0x%llx",
+            (unsigned long long)p + 400);
+        const int result = sim_run((struct sim_shape){2, 64, 0}, p, 0, 0);
+        if (strstr(sim.fault.text, part) == NULL ||
+            strstr(sim.fault.text, "bytes 400 to 403 of the 400-byte device allocation") == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", sim.fault.text, part);
+        sim_assert_fault(result, i == 0 ? "[PTX line 11]" : "[PTX line 13]");
+        sim_assert_clean(sim_run((struct sim_shape){1, 64, 0}, p, 0, 0));
+    }
 }
 
 static void misaligned_accesses_are_reported(void **state)

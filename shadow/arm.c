@@ -148,7 +148,9 @@ static CUresult take_host_memory(struct mhcs_engine *e, uint64_t bytes)
 /* One pinned block: results of every slot, then either the staging buffer or the slots. */
 static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
-    const uint64_t result_bytes = settings->rows * sizeof(struct mhcs_row_result);
+    /* Behind the results stand 64-bit words: an odd number of rows must not misalign them. */
+    const uint64_t result_bytes =
+        (settings->rows * sizeof(struct mhcs_row_result) + 255) / 256 * 256;
     const uint64_t print_bytes = MHCS_COEFFICIENTS * sizeof(struct mhcs_fingerprint_row);
     const uint64_t stride = (result_bytes + print_bytes + 255) / 256 * 256;
     const bool on_device = e->mode == MHCS_MODE_KERNEL;

@@ -20,7 +20,7 @@ static CUresult enter(enum needs needs, bool per_thread_default)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (sim_thread.in_host_function)
         return CUDA_ERROR_NOT_PERMITTED;
-    pthread_mutex_lock(&sim.lock);
+    sim_lock();
     if (sim_thread.id == 0)
         sim_thread.id = ++next_thread_id;
     context = sim_context_current();

@@ -10,7 +10,7 @@ CUresult impl_cuInit(unsigned flags)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&sim.lock);
+    sim_lock();
     r = sim_start();
     pthread_mutex_unlock(&sim.lock);
     return r;

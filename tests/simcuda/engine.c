@@ -28,6 +28,17 @@ static void after_fork(void)
     atomic_store_explicit(&forked, true, memory_order_relaxed);
 }
 
+/* Whoever waits for the lock holds the door, so that a thread which makes one call after the other
+ * can't keep the others out: the mutex alone goes to whoever is running already. */
+void sim_lock(void)
+{
+    static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&door);
+    pthread_mutex_lock(&sim.lock);
+    pthread_mutex_unlock(&door);
+}
+
 void sim_say(const char *format, ...)
 {
     char line[1024];

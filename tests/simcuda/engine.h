@@ -176,6 +176,7 @@ extern _Thread_local struct sim_thread sim_thread;
 CUresult sim_start(void);
 int sim_driver_version(void); /* 13000, or what SIMCUDA_DRIVER lowers it to; needs no lock */
 bool sim_forked(void); /* CUDA was initialised by the parent: unusable here, as with the driver */
+void sim_lock(void);   /* for calls from outside; pthread_mutex_unlock(&sim.lock) ends it */
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Counts and reports, and puts the context in its sticky error. */
 void sim_report(CUcontext context, const struct sim_fault *fault);

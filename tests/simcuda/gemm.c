@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of summation is that of a GPU tile kernel with four warps along K: of every 64 steps of
- * K, each warp takes 16 in turn and adds its products one after the other; the four sums are added
- * at the end. At K = 16384 that leaves a relative error of 1.1e-6, in the middle of what GPUs show
- * (0.6e-6 for many short chains, 1.6e-6 for few long ones).
+/* The order of summation is that of a GPU tile kernel with several warps along K: each warp takes
+ * 16 steps of K in turn and adds its products one after the other; the warps' sums are added at the
+ * end. fp32 multipliers have twelve warps, tensor cores two. At K = 16384 that leaves relative
+ * errors of 0.7e-6 and 0.9e-6, within what GPUs show (0.6e-6 for many short chains, 1.6e-6 for few
+ * long ones).
  *
  * A panel holds ROWS rows of op(A), or COLUMNS columns of op(B), converted to fp32, the steps of
  * one warp after those of another, all values of one step side by side. One vector then holds ROWS
@@ -13,10 +14,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define WARPS   4
-#define STEP    16 /* K of one turn of a warp */
-#define ROWS    8
-#define COLUMNS 4
+#define SIMT_WARPS   12
+#define TENSOR_WARPS 2
+#define STEP         16 /* K of one turn of a warp */
+#define ROWS         8
+#define COLUMNS      4
 
 typedef float lanes __attribute__((vector_size(ROWS * sizeof(float)), aligned(sizeof(float))));
 
@@ -33,9 +35,15 @@ static int64_t min64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t warp_steps(int64_t k, int warp)
+static int warps_of(const struct sim_gemm *gemm)
 {
-    int64_t turns = k / (WARPS * STEP), rest = k % (WARPS * STEP) - warp * STEP;
+    return gemm->a.type == SIM_F32 && gemm->multiplier == SIM_MULTIPLY_F32 ? SIMT_WARPS
+                                                                           : TENSOR_WARPS;
+}
+
+static int64_t warp_steps(int64_t k, int warp, int warps)
+{
+    int64_t turns = k / (warps * STEP), rest = k % (warps * STEP) - warp * STEP;
 
     return turns * STEP + (rest < 0 ? 0 : min64(rest, STEP));
 }
@@ -84,10 +92,12 @@ static struct view view_of(const struct sim_gemm_operand *x, bool lanes_are_rows
 
 /* Packs lanes [first, first + width) into a panel; lanes past the matrix are zero. */
 static void pack(float *panel, const struct view *view, int64_t first, int width,
-                 enum sim_multiplier multiplier)
+                 const struct sim_gemm *gemm)
 {
-    for (int warp = 0; warp < WARPS; warp++) {
-        for (int64_t step = warp * STEP; step < view->steps; step += WARPS * STEP) {
+    const int warps = warps_of(gemm);
+
+    for (int warp = 0; warp < warps; warp++) {
+        for (int64_t step = warp * STEP; step < view->steps; step += warps * STEP) {
             int64_t count = min64(STEP, view->steps - step);
 
             for (int lane = 0; lane < width; lane++) {
@@ -99,7 +109,7 @@ static void pack(float *panel, const struct view *view, int64_t first, int width
 
                     for (int64_t i = 0; i < count; i++)
                         run[i] = sim_float_load(view->type, from + i * view->step_stride);
-                    round_run(run, multiplier);
+                    round_run(run, gemm->multiplier);
                 }
                 for (int64_t i = 0; i < count; i++)
                     panel[i * width + lane] = run[i];
@@ -148,9 +158,11 @@ static void warp_run(float sums[COLUMNS][ROWS], const float *a, const float *b, 
 static void tile_sum(float sums[COLUMNS][ROWS], const float *a, const float *b,
                      const struct sim_gemm *gemm)
 {
+    const int warps = warps_of(gemm);
+
     memset(sums, 0, sizeof(float[COLUMNS][ROWS]));
-    for (int warp = 0; warp < WARPS; warp++) {
-        int64_t steps = warp_steps(gemm->k, warp);
+    for (int warp = 0; warp < warps; warp++) {
+        int64_t steps = warp_steps(gemm->k, warp, warps);
         float partial[COLUMNS][ROWS] = {0};
 
         warp_run(partial, a, b, steps, gemm->half_accumulator);
@@ -215,9 +227,9 @@ int sim_gemm_run(const struct sim_gemm *gemm)
     if (a_panels == NULL || b_panel == NULL)
         goto out;
     for (int64_t i = 0; i < panels; i++)
-        pack(a_panels + i * gemm->k * ROWS, &a, i * ROWS, ROWS, gemm->multiplier);
+        pack(a_panels + i * gemm->k * ROWS, &a, i * ROWS, ROWS, gemm);
     for (int64_t column = 0; column < gemm->n; column += COLUMNS) {
-        pack(b_panel, &b, column, COLUMNS, gemm->multiplier);
+        pack(b_panel, &b, column, COLUMNS, gemm);
         for (int64_t i = 0; i < panels; i++) {
             tile_sum(sums, a_panels + i * gemm->k * ROWS, b_panel, gemm);
             store_tile(gemm, i * ROWS, column, sums);

@@ -100,10 +100,11 @@ static float bell_value(uint64_t *random)
 static float sum_in_order(const struct problem *p, int64_t row, int64_t column)
 {
     const struct sim_gemm *g = &p->gemm;
-    float warps[4] = {0}, sum = 0;
+    const int warps = g->a.type == SIM_F32 && g->multiplier == SIM_MULTIPLY_F32 ? 12 : 2;
+    float sums[12] = {0}, sum = 0;
 
     for (int64_t step = 0; step < g->k; step++) {
-        float *warp = &warps[step / 16 % 4];
+        float *warp = &sums[step / 16 % warps];
         float product = sim_float_load(g->a.type, problem_a(p, row, step)) *
                         sim_float_load(g->b.type, problem_b(p, step, column));
 
@@ -111,8 +112,8 @@ static float sum_in_order(const struct problem *p, int64_t row, int64_t column)
         if (g->half_accumulator && (step % 16 == 15 || step == g->k - 1))
             *warp = sim_round_f16(*warp);
     }
-    for (int warp = 0; warp < 4; warp++)
-        sum += warps[warp];
+    for (int warp = 0; warp < warps; warp++)
+        sum += sums[warp];
     return g->half_accumulator ? sim_round_f16(sum) : sum;
 }
 

@@ -333,5 +333,7 @@ void mhcs_book_forget(struct mhcs_book *book)
 {
     mhcs_trace_forget(book->writer);
     mhcs_sites_free(book->sites);
+    mhcs_json_free(&book->new_sites);
+    mhcs_json_free(&book->new_events);
     *book = (struct mhcs_book){0};
 }

@@ -33,20 +33,38 @@
 enum { NOT_STARTED, STARTING, RUNNING };
 
 static atomic_int started;  /* by CAS of the thread that starts it; a forked child clears it */
-static atomic_bool woken;   /* set by those who post, cleared by the drain thread */
+static atomic_bool awake;   /* the drain thread looks for work by itself. Cleared by it before it
+                               sleeps long, set by it and by who wakes it up; all seq_cst */
 static atomic_bool leaving; /* set once by the exit handler */
 static sem_t work, gone;
 static pthread_t thread;
 
 static struct mhcs_book book; /* the drain thread's alone */
 
-static void wait_for_work(int64_t until)
+static bool anything_posted(void)
+{
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        const struct mhcs_engine *engine = mhcs_engine_at(i);
+
+        if (engine && atomic_load(&engine->posted) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Busy: a short sleep between polls, which need not be cut short. Else until someone posts work;
+ * who posts before `awake` is cleared is seen here, who posts later sees that it is. */
+static void sleep_until(int64_t until, bool busy)
 {
     const struct timespec t = {until / MHCS_SECOND, until % MHCS_SECOND};
 
-    while (sem_clockwait(&work, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR) {
+    atomic_store(&awake, busy);
+    if (busy || !anything_posted()) {
+        while (sem_clockwait(&work, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR) {
+        }
     }
-    atomic_store(&woken, false); /* before the work is looked at */
+    atomic_store(&awake, true);
 }
 
 /* ---- one engine ---- */
@@ -74,8 +92,7 @@ static CUresult launch(struct mhcs_engine *engine, uint32_t i)
         result = mhcs_pipeline_launch(engine, slot);
     }
     if (result == CUDA_SUCCESS && engine->drain.staged < 0 && want_check(engine, &slot->call)) {
-        result = driver->cuMemcpyDtoHAsync_v2(engine->staging, slot->address,
-                                              slot->call.layout.inputs, engine->spare);
+        result = mhcs_pipeline_stage(engine, slot);
         engine->drain.staged = (int)i;
     }
     return result == CUDA_SUCCESS ? driver->cuEventRecord(slot->done, engine->spare) : result;
@@ -109,7 +126,7 @@ static void finish(struct mhcs_engine *engine, uint32_t i)
     if (engine->mode != MHCS_MODE_KERNEL) {
         error = mhcs_pipeline_host(engine, slot);
     } else if (engine->drain.staged == (int)i) {
-        checked = mhcs_pipeline_check(slot, engine->staging, checks) == 0;
+        checked = mhcs_pipeline_check(engine, slot, checks) == 0;
         engine->drain.staged = -1;
     }
     if (error) {
@@ -236,8 +253,6 @@ static bool serve_all(bool *ret_busy)
 static void run_until_exit(void)
 {
     int64_t next_flush = mhcs_clock(CLOCK_MONOTONIC) + MHCS_SECOND;
-    int64_t pause = POLL_NS;
-
     while (!atomic_load(&leaving)) {
         bool busy;
         const bool progress = serve_all(&busy);
@@ -249,11 +264,10 @@ static void run_until_exit(void)
             next_flush = now + MHCS_SECOND;
             until = next_flush;
         }
-        pause = progress || pause == 2 * POLL_NS ? POLL_NS : 2 * POLL_NS;
-        if (busy && now + pause < until) {
-            until = now + pause;
+        if (busy && now + 2 * POLL_NS < until) {
+            until = now + (progress ? POLL_NS : 2 * POLL_NS);
         }
-        wait_for_work(until);
+        sleep_until(until, busy);
     }
 }
 
@@ -272,7 +286,7 @@ static void finish_in_flight(void)
         if (!busy || now - begin > EXIT_NS || now - last_progress > EXIT_STUCK_NS) {
             break;
         }
-        wait_for_work(now + EXIT_POLL_NS);
+        sleep_until(now + EXIT_POLL_NS, true);
     }
     for (uint32_t i = 0; busy && i < MHCS_ENGINES_MAX; i++) {
         struct mhcs_engine *engine = mhcs_engine_at(i);
@@ -370,7 +384,7 @@ void mhcs_drain_start(void)
 
 void mhcs_drain_wake(void)
 {
-    if (atomic_load(&started) == RUNNING && !atomic_exchange(&woken, true)) {
+    if (atomic_load(&started) == RUNNING && !atomic_exchange(&awake, true)) {
         sem_post(&work);
     }
 }
@@ -379,6 +393,6 @@ void mhcs_drain_forget(void)
 {
     mhcs_book_forget(&book);
     atomic_store(&started, NOT_STARTED);
-    atomic_store(&woken, false);
+    atomic_store(&awake, false);
     atomic_store(&leaving, false);
 }

@@ -7,7 +7,8 @@
  * it runs already. */
 void mhcs_drain_start(void);
 
-/* Work was posted. Never waits: a semaphore that is posted at most once per wake-up. */
+/* Work was posted. Never waits: while the drain thread is busy an atomic exchange, else one
+ * semaphore post. */
 void mhcs_drain_wake(void);
 
 /* In a forked child: there is no thread here, and the trace is the parent's. */

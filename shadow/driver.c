@@ -90,6 +90,13 @@ int mhcs_driver(const struct mhcs_driver **ret_driver)
     return now == FILLED ? 0 : now == UNUSABLE ? -ENODEV : -EAGAIN;
 }
 
+void mhcs_driver_forget(void)
+{
+    if (atomic_load(&state) != UNFILLED) {
+        atomic_store(&state, UNUSABLE);
+    }
+}
+
 const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result)
 {
     const char *name = NULL;

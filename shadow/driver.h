@@ -55,6 +55,10 @@ struct mhcs_driver {
  * (logged once). */
 int mhcs_driver(const struct mhcs_driver **ret_driver);
 
+/* In a forked child: where the parent used the driver it can't be used any more, and may wait for
+ * ever for a lock that a thread of the parent holds. */
+void mhcs_driver_forget(void);
+
 /* "CUDA_ERROR_OUT_OF_MEMORY", or "CUDA error" where the driver has no name for it. */
 const char *mhcs_driver_error(const struct mhcs_driver *driver, CUresult result);
 

@@ -3,6 +3,7 @@
 #include "shadow/engine.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct mhcs_engine engines[MHCS_ENGINES_MAX];
@@ -64,5 +65,8 @@ void mhcs_engine_disarm(struct mhcs_engine *engine, const char *what, CUresult r
 
 void mhcs_engines_forget(void)
 {
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        free(engines[i].slots);
+    }
     memset(engines, 0, sizeof(engines));
 }

@@ -62,7 +62,7 @@ struct mhcs_engine {
 
     struct mhcs_slot_pool pool;
     atomic_uint_fast64_t posted; /* bit i: slot i waits for the drain thread. Application threads
-                                    set with release, the drain thread takes with acquire */
+                                    set, the drain thread takes; seq_cst, see sleep_until() */
 
     /* Written by the thread in MHCS_ENGINE_DISARMING, constant once DISARMED. */
     const char *disarm_what;

@@ -27,6 +27,9 @@ void mhcs_facts_note_environment(void)
     static const char *const prefixes[] = {"NVIDIA_TF32_OVERRIDE=", "CUBLAS_", "CUBLASLT_",
                                            "TORCH_ALLOW_TF32_", "CUDA_MPS_"};
 
+    while (environment_count > 0) { /* of the process that forked this one */
+        free(environment[--environment_count]);
+    }
     for (char **e = environ; e && *e; e++) {
         for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
             if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0 &&

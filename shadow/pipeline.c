@@ -79,6 +79,32 @@ CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhc
     return result;
 }
 
+CUresult mhcs_pipeline_stage(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+{
+    const struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    const struct mhcs_layout *at = &call->layout;
+    const uint64_t fn = (uint64_t)gemm->coefficients * gemm->k * mhcs_dtype_size(gemm->fn.dtype);
+    const uint64_t x = (uint64_t)call->rows * gemm->k * mhcs_dtype_size(gemm->x.dtype);
+    const uint64_t c = (uint64_t)call->rows * gemm->coefficients * mhcs_dtype_size(gemm->c.dtype);
+    const struct {
+        uint64_t at, bytes;
+    } parts[] = {{at->fn, fn},
+                 {at->x, x},
+                 {at->old_c, call->parts_early & MHCS_PART_OLD_C ? c : 0},
+                 {at->scalars, call->parts_early & MHCS_PART_SCALARS ? 2 * sizeof(float) : 0}};
+    CUresult result = CUDA_SUCCESS;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == CUDA_SUCCESS; i++) {
+        if (parts[i].bytes > 0) {
+            result = engine->driver->cuMemcpyDtoHAsync_v2(engine->staging + parts[i].at,
+                                                          slot->address + parts[i].at,
+                                                          parts[i].bytes, engine->spare);
+        }
+    }
+    return result;
+}
+
 /* `scalar_dtype`: fp32 where the snapshot kernel wrote them, their own where they were copied. */
 static struct mhcs_host_slot host_slot(const struct mhcs_slot *slot, const char *inputs,
                                        uint32_t scalar_dtype)
@@ -114,9 +140,9 @@ int mhcs_pipeline_host(const struct mhcs_engine *engine, const struct mhcs_slot 
     return mhcs_host_reference(&host, &mhcs_model_unknown, slot->results);
 }
 
-int mhcs_pipeline_check(const struct mhcs_slot *slot, const char *inputs, float *rel)
+int mhcs_pipeline_check(const struct mhcs_engine *engine, const struct mhcs_slot *slot, float *rel)
 {
-    const struct mhcs_host_slot host = host_slot(slot, inputs, MHCS_F32);
+    const struct mhcs_host_slot host = host_slot(slot, engine->staging, MHCS_F32);
     float raw[MHCS_ROWS_MAX][MHCS_COEFFICIENTS];
 
     for (uint32_t r = 0; r < slot->call.rows; r++) {

@@ -15,8 +15,10 @@ CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhc
 /* The same on the CPU, from a slot in host memory, in fp64. 0 or -ENOMEM. */
 int mhcs_pipeline_host(const struct mhcs_engine *engine, const struct mhcs_slot *slot);
 
-/* rel[R] of the fp32 reference against fp64, from the slot's inputs in host memory. 0 or -ENOMEM.
- */
-int mhcs_pipeline_check(const struct mhcs_slot *slot, const char *inputs, float *rel);
+/* Copies what the reference of a slot reads to engine->staging, on the spare stream. */
+CUresult mhcs_pipeline_stage(const struct mhcs_engine *engine, const struct mhcs_slot *slot);
+
+/* rel[R] of the staged slot's fp32 reference against fp64. 0 or -ENOMEM. */
+int mhcs_pipeline_check(const struct mhcs_engine *engine, const struct mhcs_slot *slot, float *rel);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "shadow/budget.h"
 #include "shadow/drain.h"
+#include "shadow/driver.h"
 #include "shadow/engine.h"
 
 static _Atomic(const struct mhcs_settings *) settings; /* set once, with release */
@@ -17,11 +18,12 @@ static atomic_int off = MHCS_REASONS_COUNT;            /* any thread; relaxed, a
 static _Atomic(const struct mhcs_cublas *) first_cublas;
 static atomic_int first_device = -1;
 
-/* The child has neither the drain thread nor a usable CUDA of the parent's; it starts over at its
- * own first match. Only the forking thread lives here, so plain writes are safe. */
+/* The child has neither the drain thread nor the CUDA of the parent; it starts over at its own
+ * first match. Only the forking thread lives here, so plain writes are safe. */
 static void forget_parent(void)
 {
     mhcs_drain_forget();
+    mhcs_driver_forget();
     mhcs_engines_forget();
     mhcs_counters_reset();
     mhcs_hook_budget = (struct mhcs_budget){0};

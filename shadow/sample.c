@@ -224,7 +224,7 @@ void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
     } else {
         mhcs_turn_away(MHCS_REASON_GEMM);
     }
-    atomic_fetch_or_explicit(&engine->posted, UINT64_C(1) << sample->slot, memory_order_release);
+    atomic_fetch_or(&engine->posted, UINT64_C(1) << sample->slot);
     mhcs_drain_wake();
     end = mhcs_clock(CLOCK_MONOTONIC);
     mhcs_budget_spend(&mhcs_hook_budget, mhcs_process_settings()->budget, end, end - begin);

@@ -27,7 +27,6 @@ static void layout_set(struct mhcs_layout *l, uint64_t m, uint64_t k, uint64_t r
     l->c = reserve(&end, rows * m * c_size);
     l->old_c = reserve(&end, rows * m * c_size);
     l->scalars = reserve(&end, 2 * sizeof(float));
-    l->inputs = end;
     l->raw = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
     l->abs_dot = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
     l->square_sum = reserve(&end, rows * sizeof(float));

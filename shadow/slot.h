@@ -16,11 +16,9 @@
 
 #define MHCS_SLOTS_MAX 64
 
-/* Byte offsets inside a slot. What the snapshot writes comes first, so that one copy moves all of
- * it; what follows is the reference kernel's. */
+/* Byte offsets inside a slot: what the snapshot writes, then what the reference kernel writes. */
 struct mhcs_layout {
     uint64_t fn, x, c, old_c, scalars;
-    uint64_t inputs; /* bytes of the above */
     uint64_t raw, abs_dot, square_sum;
     uint64_t bytes;
 };

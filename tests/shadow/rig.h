@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a scenario in a child process with the simulated driver, as an application would, to its
+ * ordinary exit; the parent then looks at the traces. Include after cmocka.h. */
+#ifndef RIG_H
+#define RIG_H
+
+#include <cuda.h>
+
+#include "child.h"
+#include "traces.h"
+#include "work.h"
+
+#if defined(__has_feature)
+#define RIG_SANITIZER(name) __has_feature(name##_sanitizer)
+#else
+#define RIG_SANITIZER(name) 0
+#endif
+/* Under ThreadSanitizer the simulation takes seconds for what it else does in tens of ms. */
+#if defined(__SANITIZE_THREAD__) || RIG_SANITIZER(thread)
+#define RIG_SLOW
+#endif
+/* The allocator of AddressSanitizer may be locked for ever behind a fork; ThreadSanitizer allows no
+ * threads there. */
+#if defined(RIG_SLOW) || defined(__SANITIZE_ADDRESS__) || RIG_SANITIZER(address)
+#define RIG_NO_THREADS_BEHIND_FORK
+#endif
+
+#define RIG_ROWS 4
+#define RIG_K    256
+
+struct rig {
+    char dir[64];
+    char log[80];                  /* the library's log lines, down to "info", of the last child */
+    struct mhcs_settings settings; /* to be changed before rig_run() */
+    const char *env[2][2];         /* set in the child: {NAME, VALUE} */
+    struct work_shape shape;
+    uint32_t calls;
+    bool bare; /* no CUDA before the scenario */
+    int pid;   /* of the last child */
+};
+
+int rig_set_up(void **state);
+int rig_tear_down(void **state);
+
+/* Runs `scenario` in a child with a context current and the library configured; fails the test
+ * unless the child exits with 0, the simulation saw no fault, and all is over in 30 s. */
+void rig_run(struct rig *rig, void (*scenario)(struct rig *rig));
+
+/* Scenario: rig->calls calls on a stream of their own. */
+void rig_calls(struct rig *rig);
+
+/* `expected` rows in all, RIG_ROWS of each call recorded, and each is what the oracle says. */
+void rig_check_rows(const struct rig *rig, const struct trace *trace, uint32_t expected);
+
+/* Which order the simulation works in. */
+bool rig_order_is(const char *name);
+
+CUstream rig_stream(void);
+CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned flags, CUdevice device);
+
+#endif

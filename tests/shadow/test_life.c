@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens when something is short, fails, ends or forks: the application runs on, and what was
+ * not sampled is counted and said. Run once for each order of the simulation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "shadow/trace/trace.h"
+
+static void read_trace(struct rig *rig, struct trace *trace)
+{
+    assert_true(trace_read(trace, rig->dir, rig->pid));
+    assert_int_equal(trace->end, MHCS_END_EXIT);
+}
+
+/* ---- short of something ---- */
+
+/* The slot is held between the halves of a call; it comes back in time. */
+static void one_slot(struct rig *rig)
+{
+    struct work held, other;
+    struct mhcs_sample sample;
+    struct mhcs_gemm gemm;
+
+    work_init(&held, &rig->shape, rig_stream(), 1);
+    work_init(&other, &rig->shape, rig_stream(), 100);
+    CHILD_MUST(cuMemsetD8(held.fn, 0, held.fn_bytes) == CUDA_SUCCESS);
+    CHILD_MUST(cuMemsetD8(held.x, 0, held.x_bytes) == CUDA_SUCCESS);
+    CHILD_MUST(cuMemsetD8(held.c, 0, held.c_bytes) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);
+    gemm = work_gemm(&held, 0);
+    CHILD_MUST(mhcs_shadow_before(&sample, &gemm));
+    for (uint32_t i = 1; i < 5; i++) {
+        CHILD_MUST(!work_call(&other, i));
+    }
+    mhcs_shadow_after(&sample, &gemm, true);
+}
+
+static void without_a_free_slot_a_sample_is_dropped_and_counted(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+#if defined(RIG_SLOW)
+    print_message("slots in host memory are two at least\n");
+    skip();
+#endif
+    rig->settings.shapes[0].k = 1 << 15; /* 3.7 MB a slot */
+    rig->settings.mem_mb = 5;
+    rig_run(rig, one_slot);
+    read_trace(rig, &trace);
+    assert_int_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(trace.events, 0), "slots")->valueint,
+                     1);
+    assert_int_equal(trace.count, RIG_ROWS);
+    assert_int_equal(trace_counter(&trace, "sampled"), 1);
+    assert_int_equal(trace_counter(&trace, "dropped"), 4);
+    assert_int_equal(trace_reason(&trace, "no_slot"), 4);
+    assert_int_equal(trace.dropped, 4);
+    assert_int_equal(trace_events(&trace, "notice", "no_slot"), 1);
+    trace_free(&trace);
+}
+
+static void five_calls(struct rig *rig)
+{
+    struct work work;
+
+    work_init(&work, &rig->shape, rig_stream(), 5);
+    CHILD_MUST(work_call(&work, 0));
+    for (uint32_t i = 1; i < 5; i++) {
+        CHILD_MUST(!work_call(&work, i));
+    }
+}
+
+static void over_the_budget_a_sample_is_dropped_and_counted(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->settings.sample = 0.5; /* "all" knows no budget */
+    rig->settings.budget = 1e-9;
+    rig_run(rig, five_calls);
+    read_trace(rig, &trace);
+    rig_check_rows(rig, &trace, RIG_ROWS);
+    assert_int_equal(trace_reason(&trace, "budget"), 4);
+    assert_true(trace_counter(&trace, "hook_ns") > 0);
+    trace_free(&trace);
+}
+
+/* ---- calls that can't be sampled ---- */
+
+static bool before(const struct mhcs_gemm *gemm)
+{
+    struct mhcs_sample sample;
+
+    return mhcs_shadow_before(&sample, gemm);
+}
+
+static void odd_calls(struct rig *rig)
+{
+    struct work work;
+    struct mhcs_gemm gemm;
+
+    work_init(&work, &rig->shape, rig_stream(), 8);
+    CHILD_MUST(work_call(&work, 0));
+    gemm = work_gemm(&work, 0);
+    gemm.tokens = 100000; /* far beyond x */
+    CHILD_MUST(!before(&gemm));
+    gemm = work_gemm(&work, 0);
+    gemm.fn.base += 4096; /* its end lies outside */
+    CHILD_MUST(!before(&gemm));
+    gemm = work_gemm(&work, 0);
+    gemm.c.base = (uint64_t)(uintptr_t)&gemm; /* not of CUDA */
+    CHILD_MUST(!before(&gemm));
+    gemm = work_gemm(&work, 0);
+    gemm.k = 4096; /* of no shape in force */
+    CHILD_MUST(!before(&gemm));
+    gemm = work_gemm(&work, 0);
+    gemm.beta = NULL;
+    CHILD_MUST(!before(&gemm));
+    CHILD_MUST(work_call(&work, 7));
+}
+
+static void a_call_that_can_not_be_sampled_is_counted_and_named(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->calls = 8;
+    rig_run(rig, odd_calls);
+    read_trace(rig, &trace);
+    rig_check_rows(rig, &trace, 2 * RIG_ROWS);
+    assert_int_equal(trace_counter(&trace, "failed"), 5);
+    assert_int_equal(trace_reason(&trace, "operand"), 3);
+    assert_int_equal(trace_reason(&trace, "shape"), 1);
+    assert_int_equal(trace_reason(&trace, "types"), 1);
+    trace_free(&trace);
+}
+
+/* More of them than there are slots. */
+static void failing_calls(struct rig *rig)
+{
+    const time_t deadline = time(NULL) + 20;
+    struct work work;
+    int tried = 0;
+
+    work_init(&work, &rig->shape, rig_stream(), rig->calls);
+    while (tried < 80) {
+        CHILD_MUST(time(NULL) < deadline);
+        tried += work_failing_call(&work, 0);
+    }
+    while (!work_call(&work, 1)) {
+        CHILD_MUST(time(NULL) < deadline);
+    }
+    CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);
+}
+
+static void a_gemm_that_fails_leaves_no_record_and_gives_its_slot_back(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    for (int i = 0; i < 2; i++) {
+        rig->shape.beta = i == 0 ? 0 : 2; /* with an early snapshot on its way */
+        rig_run(rig, failing_calls);
+        read_trace(rig, &trace);
+        rig_check_rows(rig, &trace, RIG_ROWS);
+        assert_int_equal(trace_counter(&trace, "sampled"), 1);
+        assert_int_equal(trace_reason(&trace, "gemm"), 80);
+        trace_free(&trace);
+    }
+}
+
+/* ---- contexts ---- */
+
+static void two_contexts_one_after_the_other(struct rig *rig)
+{
+    struct work work;
+    CUcontext context;
+
+    rig_calls(rig);
+    CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    work_init(&work, &rig->shape, rig_stream(), rig->calls);
+    for (uint32_t i = 0; i < rig->calls; i++) {
+        CHILD_MUST(work_call(&work, i));
+    }
+}
+
+static void a_destroyed_context_is_given_up_and_the_next_one_armed(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+    int64_t lost;
+
+    rig_run(rig, two_contexts_one_after_the_other);
+    read_trace(rig, &trace);
+    lost = trace_counter(&trace, "failed");
+    assert_in_range(lost, 0, rig->calls);
+    assert_int_equal(trace_counter(&trace, "sampled") + lost, 2 * rig->calls);
+    rig_check_rows(rig, &trace, (2 * rig->calls - (uint32_t)lost) * RIG_ROWS);
+    assert_int_equal(trace_events(&trace, "armed", NULL), 2);
+    assert_int_equal(trace_events(&trace, "disarmed", NULL), lost > 0);
+    trace_free(&trace);
+}
+
+#define THREADS          4
+#define CALLS_PER_THREAD 5
+
+struct thread {
+    struct rig *rig;
+    CUcontext context;
+    uint32_t number;
+};
+
+static void *thread_calls(void *arg)
+{
+    const struct thread *thread = arg;
+    struct work work;
+
+    CHILD_MUST(cuCtxSetCurrent(thread->context) == CUDA_SUCCESS);
+    work_init(&work, &thread->rig->shape, rig_stream(), thread->rig->calls);
+    for (uint32_t i = 0; i < CALLS_PER_THREAD; i++) {
+        work_call(&work, thread->number * CALLS_PER_THREAD + i);
+    }
+    return NULL;
+}
+
+/* Two contexts; all threads meet the unarmed engines at once. */
+static void many_threads(struct rig *rig)
+{
+    struct thread threads[THREADS];
+    pthread_t ids[THREADS];
+    CUcontext contexts[2];
+
+    CHILD_MUST(cuCtxGetCurrent(&contexts[0]) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxCreate_v2(&contexts[1], 0, 0) == CUDA_SUCCESS);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        threads[i] = (struct thread){rig, contexts[i % 2], i};
+        CHILD_MUST(pthread_create(&ids[i], NULL, thread_calls, &threads[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], NULL);
+    }
+}
+
+static void threads_and_contexts_do_not_mix(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+    int64_t sampled;
+
+    rig->calls = THREADS * CALLS_PER_THREAD;
+    rig_run(rig, many_threads);
+    read_trace(rig, &trace);
+    sampled = trace_counter(&trace, "sampled");
+    assert_true(sampled >= 2);
+    assert_int_equal(sampled + trace_counter(&trace, "dropped"), rig->calls);
+    assert_int_equal(trace_counter(&trace, "failed"), 0);
+    assert_int_equal(trace_events(&trace, "armed", NULL), 2);
+    rig_check_rows(rig, &trace, (uint32_t)sampled * RIG_ROWS);
+    trace_free(&trace);
+}
+
+static void *endless_calls(void *arg)
+{
+    const struct thread *thread = arg;
+    struct work work;
+
+    CHILD_MUST(cuCtxSetCurrent(thread->context) == CUDA_SUCCESS);
+    work_init(&work, &thread->rig->shape, rig_stream(), 1);
+    for (;;) {
+        work_call(&work, 0);
+    }
+    return NULL;
+}
+
+static void exit_under_way(struct rig *rig)
+{
+    const time_t deadline = time(NULL) + 20;
+    static struct thread thread;
+    pthread_t id;
+
+    thread.rig = rig;
+    CHILD_MUST(cuCtxGetCurrent(&thread.context) == CUDA_SUCCESS);
+    CHILD_MUST(pthread_create(&id, NULL, endless_calls, &thread) == 0);
+    while (mhcs_counter_value(MHCS_SAMPLED) < 5) {
+        CHILD_MUST(time(NULL) < deadline);
+        sched_yield();
+    }
+}
+
+static void exit_does_not_wait_for_threads_that_go_on(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->calls = 1;
+    rig_run(rig, exit_under_way);
+    read_trace(rig, &trace);
+    assert_true(trace.count >= 5 * RIG_ROWS || trace_reason(&trace, "lost") > 0);
+    trace_free(&trace);
+}
+
+/* ---- forks ---- */
+
+static void fork_between_calls(struct rig *rig)
+{
+    struct work work;
+    int status;
+    pid_t child;
+
+    work_init(&work, &rig->shape, rig_stream(), rig->calls);
+    CHILD_MUST(work_call(&work, 0));
+    child = fork();
+    if (child == 0) {
+        const struct mhcs_gemm gemm = work_gemm(&work, 0);
+
+        for (int i = 0; i < MHCS_COUNTERS; i++) {
+            CHILD_MUST(mhcs_counter_value((enum mhcs_counter)i) == 0);
+        }
+        CHILD_MUST(!before(&gemm)); /* the parent's CUDA can't be used here */
+        exit(0);
+    }
+    CHILD_MUST(waitpid(child, &status, 0) == child && status == 0);
+    for (uint32_t i = 1; i < rig->calls; i++) {
+        CHILD_MUST(work_call(&work, i));
+    }
+}
+
+static void a_forked_child_starts_over_with_a_file_of_its_own(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+#if defined(RIG_NO_THREADS_BEHIND_FORK)
+    print_message("sanitizers allow no threads behind a fork\n");
+    skip();
+#endif
+    rig_run(rig, fork_between_calls);
+    assert_int_equal(traces_count(rig->dir), 2);
+    read_trace(rig, &trace);
+    rig_check_rows(rig, &trace, rig->calls * RIG_ROWS);
+    trace_free(&trace);
+}
+
+static void quiet_fork(struct rig *rig)
+{
+    int status;
+    pid_t child;
+
+    rig_calls(rig);
+    child = fork();
+    if (child == 0) {
+        exit(0);
+    }
+    CHILD_MUST(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void a_forked_child_that_makes_no_call_leaves_nothing(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig_run(rig, quiet_fork);
+    read_trace(rig, &trace); /* the only one */
+    rig_check_rows(rig, &trace, rig->calls * RIG_ROWS);
+    trace_free(&trace);
+}
+
+/* ---- files ---- */
+
+static void calls_until_declined(struct rig *rig)
+{
+    const time_t deadline = time(NULL) + 20;
+    struct work work;
+
+    work_init(&work, &rig->shape, rig_stream(), 1);
+    while (mhcs_counter_value(MHCS_FAILED) == 0) {
+        CHILD_MUST(time(NULL) < deadline);
+        work_call(&work, 0);
+    }
+}
+
+/* Exactly one line of the log speaks of the trace, and holds all of `words`. */
+static void expect_complaint(struct rig *rig, const char *const *words)
+{
+    char line[2048];
+    int lines = 0;
+    FILE *f = fopen(rig->log, "r");
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        if (strstr(line, "can't write a trace")) {
+            lines++;
+            for (int i = 0; words[i]; i++) {
+                if (!strstr(line, words[i])) {
+                    fail_msg("'%s' is not in: %s", words[i], line);
+                }
+            }
+        }
+    }
+    fclose(f);
+    assert_int_equal(lines, 1);
+}
+
+static void a_directory_that_is_not_there_is_named_with_the_remedy(void **state)
+{
+    struct rig *rig = *state;
+    char missing[PATH_MAX];
+
+    snprintf(missing, sizeof(missing), "%s/missing", rig->dir);
+    snprintf(rig->settings.dir, sizeof(rig->settings.dir), "%s", missing);
+    rig_run(rig, calls_until_declined);
+    expect_complaint(rig, (const char *[]){missing, "No such file", "MHCSHADOW_DIR", NULL});
+    assert_int_equal(traces_count(rig->dir), 0);
+}
+
+/* The limit comes when a batch has been written. */
+static void limited_file_size(struct rig *rig)
+{
+    const time_t deadline = time(NULL) + 20;
+    struct rlimit limit;
+    struct work work;
+    off_t created = 0, size = 0;
+
+    work_init(&work, &rig->shape, rig_stream(), 1);
+    CHILD_MUST(work_call(&work, 0));
+    while (created == 0 || size == created) {
+        CHILD_MUST(time(NULL) < deadline);
+        CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);
+        size = traces_size(rig->dir);
+        created = created == 0 ? size : created;
+        sched_yield();
+    }
+    limit = (struct rlimit){(rlim_t)size + 500, (rlim_t)size + 500};
+    CHILD_MUST(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    calls_until_declined(rig);
+}
+
+static void a_trace_that_can_not_grow_ends_and_the_application_goes_on(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig_run(rig, limited_file_size);
+    expect_complaint(rig, (const char *[]){rig->dir, "File too large", "MHCSHADOW_MAX_MB", NULL});
+    assert_true(trace_read(&trace, rig->dir, rig->pid)); /* valid up to its end */
+    assert_true(trace.count > 0);
+    trace_free(&trace);
+}
+
+static void killed(struct rig *rig)
+{
+    const time_t deadline = time(NULL) + 20;
+    int status;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        CUcontext context;
+
+        CHILD_MUST(cuInit(0) == CUDA_SUCCESS);
+        CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+        rig_calls(rig);
+        for (;;) {
+            pause();
+        }
+    }
+    while (traces_count(rig->dir) == 0) {
+        const struct timespec t = {0, 10000000};
+
+        CHILD_MUST(time(NULL) < deadline);
+        nanosleep(&t, NULL);
+    }
+    kill(child, SIGKILL);
+    CHILD_MUST(waitpid(child, &status, 0) == child);
+}
+
+static void a_killed_process_leaves_a_valid_trace(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->bare = true;
+    rig_run(rig, killed);
+    assert_true(trace_read(&trace, rig->dir, 0));
+    assert_int_equal(trace.end, 0);
+    trace_free(&trace);
+}
+
+/* ---- facts ---- */
+
+static void the_trace_tells_what_ran(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+    const cJSON *gpu, *site;
+
+    rig->env[0][0] = "NVIDIA_TF32_OVERRIDE";
+    rig->env[0][1] = "1";
+    snprintf(rig->settings.label, sizeof(rig->settings.label), "a \"label\"");
+    rig_run(rig, rig_calls);
+    read_trace(rig, &trace);
+#define FACT(object, name) cJSON_GetStringValue(cJSON_GetObjectItem(object, name))
+    assert_string_equal(FACT(trace.process, "format"), "mhcshadow");
+    assert_int_equal(cJSON_GetObjectItem(trace.process, "pid")->valueint, rig->pid);
+    assert_string_equal(FACT(trace.process, "label"), "a \"label\"");
+    assert_non_null(strstr(
+        cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItem(trace.process, "command"), 0)),
+        "test_shadow_life"));
+    assert_string_equal(
+        FACT(cJSON_GetObjectItem(trace.process, "environment"), "NVIDIA_TF32_OVERRIDE"), "1");
+    assert_string_equal(FACT(cJSON_GetObjectItem(trace.process, "cublas"), "path"),
+                        "libcublas.so.13");
+    gpu = cJSON_GetObjectItem(trace.process, "gpu");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(gpu, "simulated")));
+    assert_true(cJSON_GetObjectItem(gpu, "sm_count")->valueint > 0);
+    assert_int_equal(strlen(FACT(gpu, "uuid")), 40);
+    assert_int_equal(cJSON_GetArraySize(trace.sites), rig->shape.sites);
+    site = cJSON_GetArrayItem(trace.sites, 0);
+    assert_string_equal(FACT(site, "name"), "site0");
+    assert_string_equal(FACT(site, "dtype"), "bf16");
+    assert_string_equal(FACT(site, "path"), "bf16*bf16->bf16/f32");
+    assert_int_equal(strlen(FACT(site, "fingerprint")), 16);
+    assert_true(cJSON_GetObjectItem(site, "absmax")->valuedouble == 128.0 / 1024);
+#undef FACT
+    trace_free(&trace);
+}
+
+static int set_up(void **state)
+{
+    const int error = rig_set_up(state);
+#if defined(RIG_SLOW)
+    struct rig *rig = *state;
+
+    rig->env[1][0] = "SIMCUDA_CC"; /* copies in place of kernels */
+    rig->env[1][1] = "5.0";
+#endif
+    return error;
+}
+
+#define LIFE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, rig_tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        LIFE_TEST(without_a_free_slot_a_sample_is_dropped_and_counted),
+        LIFE_TEST(over_the_budget_a_sample_is_dropped_and_counted),
+        LIFE_TEST(a_call_that_can_not_be_sampled_is_counted_and_named),
+        LIFE_TEST(a_gemm_that_fails_leaves_no_record_and_gives_its_slot_back),
+        LIFE_TEST(a_destroyed_context_is_given_up_and_the_next_one_armed),
+        LIFE_TEST(threads_and_contexts_do_not_mix),
+        LIFE_TEST(exit_does_not_wait_for_threads_that_go_on),
+        LIFE_TEST(a_forked_child_starts_over_with_a_file_of_its_own),
+        LIFE_TEST(a_forked_child_that_makes_no_call_leaves_nothing),
+        LIFE_TEST(a_directory_that_is_not_there_is_named_with_the_remedy),
+        LIFE_TEST(a_trace_that_can_not_grow_ends_and_the_application_goes_on),
+        LIFE_TEST(a_killed_process_leaves_a_valid_trace),
+        LIFE_TEST(the_trace_tells_what_ran),
+    };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL); /* NULL: all */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

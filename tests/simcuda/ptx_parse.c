@@ -58,7 +58,7 @@ static void parse_registers(struct ptx_parser *p)
     char word[PTX_WORD_MAX];
     struct ptx_type type;
     ptx_word(&p->lex, word);
-    if (word[0] != '.' || !ptx_type_named(word + 1, &type))
+    if (word[0] != '.' || !ptx_type_named(word + 1, &type) || type.bytes == 1)
         ptx_fail(&p->lex, "unknown register type \"%s\"", word);
     do {
         ptx_word(&p->lex, word);

@@ -103,9 +103,27 @@ static inline void ptx_set_predicate(const struct ptx_warp *w, uint32_t slot, ui
     *p = (*p & ~mask) | (value & mask);
 }
 
-/* One lane of a register of 1, 2, 4 or 8 bytes. */
-uint64_t ptx_get(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane);
-void ptx_set(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane, uint64_t value);
+/* One lane of a register of 2, 4 or 8 bytes. */
+static inline uint64_t ptx_get(const struct ptx_warp *w, uint32_t slot, uint8_t bytes,
+                               uint32_t lane)
+{
+    const void *r = w->regs + slot;
+    return bytes == 4   ? ((const uint32_t *)r)[lane]
+           : bytes == 8 ? ((const uint64_t *)r)[lane]
+                        : ((const uint16_t *)r)[lane];
+}
+
+static inline void ptx_set(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane,
+                           uint64_t value)
+{
+    void *r = w->regs + slot;
+    if (bytes == 4)
+        ((uint32_t *)r)[lane] = (uint32_t)value;
+    else if (bytes == 8)
+        ((uint64_t *)r)[lane] = value;
+    else
+        ((uint16_t *)r)[lane] = (uint16_t)value;
+}
 
 /* Value of `type` held in the low bytes of x, extended to 64 bits by its sign. */
 static inline uint64_t ptx_extend(uint64_t x, struct ptx_type type)

@@ -6,18 +6,6 @@
 #include "ptx_access.h"
 #include "ptx_schedule.h"
 
-uint64_t ptx_get(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane)
-{
-    uint64_t value = 0;
-    memcpy(&value, w->regs + slot + lane * bytes, bytes);
-    return value;
-}
-
-void ptx_set(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane, uint64_t value)
-{
-    memcpy(w->regs + slot + lane * bytes, &value, bytes);
-}
-
 enum ptx_space ptx_resolve_generic(uint64_t *address)
 {
     const uint64_t window = *address >> PTX_WINDOW_SHIFT;

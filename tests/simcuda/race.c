@@ -68,6 +68,20 @@ static uint64_t joined(uint64_t past, uint64_t key, uint32_t barrier)
     return (newest & ~(uint64_t)THREAD_MASK) | MANY_LANES | warp_of(thread_of(key));
 }
 
+/* The usual case, that nobody has written here and no other thread of this block has read. */
+static inline bool touch_read_only(struct race_cell *cell, uint64_t key)
+{
+    if ((cell->write | cell->atomic) != 0)
+        return false;
+    if (cell->read == 0)
+        cell->read = key;
+    else if (cell->read >> BLOCK_SHIFT != key >> BLOCK_SHIFT)
+        cell->read = MANY_BLOCKS;
+    else
+        return cell->read == key;
+    return true;
+}
+
 static bool touch(struct race_cell *cell, uint64_t key, uint32_t barrier, enum sim_access access)
 {
     bool race = clashes(cell->write, key, barrier);
@@ -95,6 +109,8 @@ int64_t race_access(struct race_cell *cells, const struct sim_where *where, uint
     uint64_t key = key_of(where);
     for (uint32_t lane = 0, i = 0; lane < lanes; lane++, key++) {
         for (uint32_t end = i + per_lane; i < end; i++) {
+            if (access == SIM_READ && touch_read_only(&cells[i], key))
+                continue;
             if (touch(&cells[i], key, where->barrier, access))
                 return i;
         }

@@ -43,6 +43,7 @@ static void unknown_text_is_named_with_its_line(void **state)
     expect_body_error(
         "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%r1}, {%r1}, {%r1}, {%r1};",
         "unknown instruction \"mma.sync");
+    expect_body_error(".reg .b8 %b<4>;", "line 8: unknown register type \".b8\"");
     expect_body_error(".surprise 7;", "line 8: unknown directive \".surprise\"");
     expect_error(HEAD ".surprise 7;", "line 5: unknown directive \".surprise\"");
     expect_error(HEAD ".entry k() .surprise 3 { ret; }", "expected '{'");

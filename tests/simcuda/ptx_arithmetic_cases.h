@@ -143,6 +143,9 @@ CASE("p",
      !(s32(a) < 0 && s32(b) < 0))
 CASE("p", "setp.lt.s32 %p1, %r1, 0; setp.lt.s32 %p2, %r2, 0; xor.pred %p0, %p1, %p2;",
      (s32(a) < 0) != (s32(b) < 0))
+CASE("p", "setp.gt.s32 %p2|%p0, %r1, %r2;", s32(a) <= s32(b))
+CASE("p", "setp.lt.s32 %p1, %r3, 0; setp.gt.and.s32 %p2|%p0, %r1, %r2, %p1;",
+     s32(a) <= s32(b) && s32(c) < 0)
 CASE("p", "testp.subnormal.f32 %p0, %r1;", fpclassify(f32(a)) == FP_SUBNORMAL)
 CASE("p", "testp.normal.f32 %p0, %r1;", fpclassify(f32(a)) == FP_NORMAL)
 CASE("p", "testp.notanumber.f64 %p0, %d1;", isnan(f64(a)))

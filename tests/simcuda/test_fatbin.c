@@ -55,9 +55,9 @@ static void put(uint8_t *to, unsigned bytes, uint64_t value)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* A fatbin with one entry; the entry's payload is padded to 8 bytes, as nvcc does. */
-static size_t make_fatbin(uint8_t *to, uint16_t kind, uint64_t flags, const void *payload,
-                          size_t bytes, size_t full)
+/* A fatbin with one entry for sm_90; the payload is padded to 8 bytes, as nvcc does. */
+static void make_fatbin(uint8_t *to, uint16_t kind, uint64_t flags, const void *payload,
+                        size_t bytes, size_t full)
 {
     const size_t padded = (bytes + 7) & ~(size_t)7;
     memset(to, 0, 16 + 64 + padded);
@@ -73,7 +73,6 @@ static size_t make_fatbin(uint8_t *to, uint16_t kind, uint64_t flags, const void
     put(to + 56, 8, flags);
     put(to + 72, 8, full);
     memcpy(to + 80, payload, bytes);
-    return 16 + 64 + padded;
 }
 
 /* "abcabcabc...": 3 literals, then a match of 300 bytes from 3 back, then the literals "end". */
@@ -96,6 +95,18 @@ static void lz4_blocks_are_unpacked(void **state)
     expect_error(image, 90, "damaged");
     make_fatbin(image, 1, 0x2000, lz4, sizeof(lz4) - 3, 306);
     expect_error(image, 90, "damaged");
+}
+
+static void the_order_of_the_entries_does_not_matter(void **state)
+{
+    uint8_t image[256], second[128];
+    make_fatbin(image, 1, 0, "for 90..", 8, 8);
+    make_fatbin(second, 1, 0, "for 80..", 8, 8);
+    put(second + 44, 4, 80);
+    memcpy(image + 88, second + 16, 72);
+    put(image + 8, 8, 2 * 72);
+    expect_text(image, 100, "for 90..");
+    expect_text(image, 89, "for 80..");
 }
 
 static void what_is_not_ptx_is_refused(void **state)
@@ -135,6 +146,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_ptx_that_the_device_can_run_is_taken),
         cmocka_unit_test(lz4_blocks_are_unpacked),
+        cmocka_unit_test(the_order_of_the_entries_does_not_matter),
         cmocka_unit_test(what_is_not_ptx_is_refused),
         cmocka_unit_test(damaged_fatbins_are_refused_or_read_but_never_worse),
     };

@@ -111,6 +111,8 @@ static void local_memory_is_checked_for_bounds_and_initial_values(void **state)
                  "uninitialised");
     expect_fault((struct sim_shape){1, 64, 0},
                  ".local .align 4 .b8 own[8]; st.local.u32 [own+8], 1;", 0, "out of bounds");
+    expect_fault((struct sim_shape){1, 64, 0},
+                 ".local .align 4 .b8 own[8]; st.local.u32 [own+100], 1;", 0, "out of bounds");
 }
 
 #define NEIGHBOUR                                                                                  \
@@ -154,6 +156,32 @@ static void lanes_that_store_to_one_word_race(void **state)
     expect_clean(
         (struct sim_shape){1, 32, 0},
         "mad.wide.u32 %d1, %r20, 2, %d20; cvt.u16.u32 %h1, %r20; st.global.u16 [%d1], %h1;", p);
+}
+
+static void a_word_that_all_lanes_read_is_no_lanes_to_write(void **state)
+{
+    const uint64_t p = zeros(256);
+    expect_fault(
+        (struct sim_shape){1, 32, 0},
+        "ld.global.u32 %r1, [%d20]; setp.eq.u32 %p1, %r20, 0; @%p1 st.global.u32 [%d20], 1;", p,
+        "race inside the launch: with reads by several lanes of warp 0 of block 0");
+    expect_clean((struct sim_shape){1, 32, 0},
+                 "ld.global.u32 %r1, [%d20]; setp.eq.u32 %p1, %r20, 0; bar.warp.sync -1;"
+                 "@%p1 st.global.u32 [%d20], 1;",
+                 p);
+}
+
+static void halves_of_a_shared_word_belong_to_different_lanes(void **state)
+{
+    static const char *const body =
+        ".shared .align 4 .b8 tile[64]; mov.u32 %r1, tile; mad.lo.u32 %r2, %r20, 2, %r1;"
+        "cvt.u16.u32 %h1, %r20; st.shared.u16 [%r2], %h1; ld.shared.u16 %h2, [%r2];";
+    char longer[512];
+    expect_clean((struct sim_shape){1, 32, 0}, body, 0);
+    snprintf(longer, sizeof(longer), "%s ld.shared.u16 %%h3, [tile+2];", body);
+    expect_fault((struct sim_shape){1, 32, 0}, longer, 0, "race with the write by thread 1");
+    snprintf(longer, sizeof(longer), "%s ld.shared.u32 %%r3, [tile+4];", body);
+    expect_fault((struct sim_shape){1, 32, 0}, longer, 0, "race");
 }
 
 static void blocks_race_whatever_barriers_they_pass(void **state)
@@ -201,6 +229,8 @@ int main(void)
         SIM_TEST(local_memory_is_checked_for_bounds_and_initial_values),
         SIM_TEST(threads_of_a_block_race_without_a_barrier),
         SIM_TEST(lanes_that_store_to_one_word_race),
+        SIM_TEST(a_word_that_all_lanes_read_is_no_lanes_to_write),
+        SIM_TEST(halves_of_a_shared_word_belong_to_different_lanes),
         SIM_TEST(blocks_race_whatever_barriers_they_pass),
         SIM_TEST(launches_that_cannot_run_are_refused),
         SIM_TEST(traps_and_endless_recursion_are_faults),

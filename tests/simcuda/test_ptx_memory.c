@@ -144,6 +144,24 @@ static void module_variables_keep_their_values_between_launches(void **state)
     }
 }
 
+static void module_variables_belong_to_no_stream(void **state)
+{
+    const uint64_t out = sim_new(4);
+    sim_load(SIM_MODULE(".const .align 4 .b8 table[8] = {1, 2, 3, 4};",
+                        "ld.const.u32 %r1, [table]; st.global.u32 [%d20], %r1;"));
+    sim_assert_clean(sim_run((struct sim_shape){1, 1, 0}, out, 0, 0));
+    const uint64_t other = sim_new(4), params[] = {other, 0, 0};
+    static const uint32_t clock[SIM_CLOCKS_MAX] = {0, 1}; /* knows nothing of the first launch */
+    const struct sim_op op = {.id = 1000, .actor = 1, .tick = 1, .clock = clock, .what = "other"};
+    const struct ptx_launch launch = {.kernel = ptx_module_kernel(sim.module, "probe"),
+                                      .grid = {1, 1, 1},
+                                      .block = {1, 1, 1},
+                                      .params = params,
+                                      .memory = sim.memory,
+                                      .op = &op};
+    sim_assert_clean(ptx_run(&launch, &sim.fault));
+}
+
 static void generic_addresses_reach_every_space(void **state)
 {
     const uint64_t in = upload_words(), out = sim_new(24);
@@ -188,6 +206,18 @@ static void functions_take_parameters_and_return_values(void **state)
             expected += x;
         assert_int_equal(read_word(out + 4 * i), expected);
     }
+}
+
+static void lanes_that_exit_in_a_function_do_not_return(void **state)
+{
+    const uint64_t out = sim_upload((uint32_t[64]){0}, 256);
+    sim_load(SIM_MODULE(".func leave(.param .b32 x)\n{ .reg .b32 %r<2>; .reg .pred %p<2>;"
+                        "ld.param.u32 %r1, [x]; setp.lt.u32 %p1, %r1, 5; @%p1 exit; ret; }",
+                        "{ .param .b32 a; st.param.b32 [a], %r20; call leave, (a); }"
+                        "st.global.u32 [%d23], 7;"));
+    sim_assert_clean(sim_run((struct sim_shape){1, 64, 0}, out, 0, 0));
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(read_word(out + 4 * i), i < 5 ? 0 : 7);
 }
 
 static void atomics_update_one_word_from_all_threads(void **state)
@@ -295,8 +325,10 @@ int main(void)
         SIM_TEST(dynamic_shared_memory_lies_behind_the_static),
         SIM_TEST(local_memory_is_private_to_each_lane),
         SIM_TEST(module_variables_keep_their_values_between_launches),
+        SIM_TEST(module_variables_belong_to_no_stream),
         SIM_TEST(generic_addresses_reach_every_space),
         SIM_TEST(functions_take_parameters_and_return_values),
+        SIM_TEST(lanes_that_exit_in_a_function_do_not_return),
         SIM_TEST(atomics_update_one_word_from_all_threads),
         SIM_TEST(atomics_return_the_old_value),
         SIM_TEST(special_registers_say_where_a_thread_is),

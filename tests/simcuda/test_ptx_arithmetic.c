@@ -221,7 +221,7 @@ static const struct {
 
 enum { LANES = 256, OPERANDS = 3 };
 
-/* Special patterns of every width and type, then random bits. */
+/* Pairs of the patterns that matter most to fp32, special ones of every type, random bits. */
 static void make_operands(uint64_t operands[LANES][OPERANDS])
 {
     static const uint64_t special[] = {0,
@@ -280,6 +280,8 @@ static void make_operands(uint64_t operands[LANES][OPERANDS])
                                        0x03ff,
                                        0x7bff};
     const size_t count = sizeof(special) / sizeof(special[0]);
+    static const uint64_t pairs[] = {0,          0x80000000, 1,          0x3f800000,
+                                     0xbf800000, 0x7f800000, 0xff800000, 0x7fc00001};
     uint64_t seed = 20260401;
     for (int lane = 0; lane < LANES; lane++) {
         for (int i = 0; i < OPERANDS; i++) {
@@ -293,6 +295,10 @@ static void make_operands(uint64_t operands[LANES][OPERANDS])
             else if (seed >> 41 & 1)
                 bits = (bits & 0xbfffffff83ffffffu) | 0x3c00000038000000u;
             operands[lane][i] = bits;
+        }
+        if (lane < 64) {
+            operands[lane][0] = pairs[lane % 8];
+            operands[lane][1] = pairs[lane / 8];
         }
     }
 }

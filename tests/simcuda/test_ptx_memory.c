@@ -113,6 +113,20 @@ static void dynamic_shared_memory_lies_behind_the_static(void **state)
     sim_assert_fault(sim_run((struct sim_shape){1, 1, 60}, out, 0, 0), "out of bounds");
 }
 
+static void shared_variables_do_not_overlap(void **state)
+{
+    const uint64_t out = sim_new(16);
+    sim_load(SIM_MODULE(".shared .align 4 .b8 ours[8];\n.extern .shared .align 16 .b8 rest[];",
+                        ".shared .align 4 .b8 a[4]; .shared .align 4 .b8 b[4];"
+                        "st.shared.u32 [ours+4], 1; st.shared.u32 [a], 2; st.shared.u32 [b], 3;"
+                        "st.shared.u32 [rest], 4; ld.shared.u32 %r1, [ours+4];"
+                        "ld.shared.u32 %r2, [a]; ld.shared.u32 %r3, [b]; ld.shared.u32 %r4, [rest];"
+                        "st.global.v4.u32 [%d20], {%r1, %r2, %r3, %r4};"));
+    sim_assert_clean(sim_run((struct sim_shape){1, 1, 4}, out, 0, 0));
+    static const uint32_t expected[] = {1, 2, 3, 4};
+    assert_memory_equal(sim_read(out, 16), expected, 16);
+}
+
 static void local_memory_is_private_to_each_lane(void **state)
 {
     const uint64_t in = upload_words(), out = sim_new(4 * WORDS);
@@ -323,6 +337,7 @@ int main(void)
         SIM_TEST(narrow_elements_are_extended_by_their_type),
         SIM_TEST(a_block_reverses_words_through_shared_memory),
         SIM_TEST(dynamic_shared_memory_lies_behind_the_static),
+        SIM_TEST(shared_variables_do_not_overlap),
         SIM_TEST(local_memory_is_private_to_each_lane),
         SIM_TEST(module_variables_keep_their_values_between_launches),
         SIM_TEST(module_variables_belong_to_no_stream),

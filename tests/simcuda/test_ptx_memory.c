@@ -118,8 +118,8 @@ static void shared_variables_do_not_overlap(void **state)
     const uint64_t out = sim_new(16);
     sim_load(SIM_MODULE(".shared .align 4 .b8 ours[8];\n.extern .shared .align 16 .b8 rest[];",
                         ".shared .align 4 .b8 a[4]; .shared .align 4 .b8 b[4];"
-                        "st.shared.u32 [ours+4], 1; st.shared.u32 [a], 2; st.shared.u32 [b], 3;"
-                        "st.shared.u32 [rest], 4; ld.shared.u32 %r1, [ours+4];"
+                        "st.shared.u32 [ours], 1; st.shared.u32 [a], 2; st.shared.u32 [b], 3;"
+                        "st.shared.u32 [rest], 4; ld.shared.u32 %r1, [ours];"
                         "ld.shared.u32 %r2, [a]; ld.shared.u32 %r3, [b]; ld.shared.u32 %r4, [rest];"
                         "st.global.v4.u32 [%d20], {%r1, %r2, %r3, %r4};"));
     sim_assert_clean(sim_run((struct sim_shape){1, 1, 4}, out, 0, 0));

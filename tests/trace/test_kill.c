@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,9 +103,14 @@ static void acknowledged_rows_survive_sigkill(void **state)
         atomic_store(acknowledged, 0);
         const uint64_t batch_seed = next_random();
         const struct timespec life = {.tv_nsec = (long)(next_random() % 8000000)};
-        const pid_t child = fork();
-        if (child == 0)
-            write_for_ever(dir, batch_seed);
+        const pid_t parent = getpid(), child = fork();
+        if (child == 0) {
+            /* Not beyond a parent that fails or is killed. */
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() == parent)
+                write_for_ever(dir, batch_seed);
+            _exit(1);
+        }
         nanosleep(&life, NULL); /* the random moment itself; nothing is waited for */
         assert_valid_prefix(dir, atomic_load(acknowledged), &torn_live);
         kill(child, SIGKILL);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the whole-way tests share: a client on the simulated GPU, with or without the library, and its traces.
+
+Every test is a program: exit 0 passed, 1 failed, 77 skipped. The build folder's paths come from meson by environment.
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+LIBRARY = os.environ["MHCSHADOW_TEST_LIBRARY"]
+CLIENT = os.environ["MHCSHADOW_TEST_CLIENT"]
+MAKE_CHECKPOINT = os.environ["MHCSHADOW_TEST_MAKE_CHECKPOINT"]
+REPORT = os.environ["MHCSHADOW_TEST_REPORT"]
+TRACE_DUMP = os.environ["MHCSHADOW_TEST_TRACE_DUMP"]
+
+HIDDEN = 512  # of most tests: small, for the simulation's sake
+
+
+def shapes(hidden):
+    return f"24x{4 * hidden},4x{4 * hidden}"
+
+
+SHAPES = shapes(HIDDEN)
+
+
+def scratch():
+    """A directory that goes away with the object."""
+    return tempfile.TemporaryDirectory(prefix="mhcshadow-e2e-")
+
+
+def checkpoint(directory, layers=2, hidden=HIDDEN, seed=1):
+    file = os.path.join(directory, f"model-{layers}x{hidden}-{seed}.safetensors")
+    if not os.path.exists(file):
+        subprocess.run([MAKE_CHECKPOINT, "--layers", str(layers), "--hidden", str(hidden), "--seed", str(seed), file],
+                       check=True, stdout=subprocess.DEVNULL)
+    return file
+
+
+def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wrapper=(), **settings):
+    """Runs the demo client; with `traces` under the library, with the settings as MHCSHADOW_<NAME>. A `wrapper` gets the
+    client's command line as its arguments and preloads $LIBRARY itself."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MHCSHADOW_")}
+    env.update(SIMCUDA_ORDER=order, SIMCUDA_QUIET="1")
+    if traces is not None:
+        env.update({"LIBRARY" if wrapper else "LD_PRELOAD": library}, MHCSHADOW_DIR=traces, MHCSHADOW_SHAPES=SHAPES)
+        # The simulation's host time says nothing about a server's.
+        env.update(MHCSHADOW_BUDGET="0")
+        env.update({f"MHCSHADOW_{name}": str(value) for name, value in settings.items()})
+    # A hang is a failure: the slowest of these runs takes seconds.
+    return subprocess.run([*wrapper, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=240, check=check)
+
+
+def last_line(run):
+    """The client's own summary: its output checksum and the calls it made."""
+    return run.stdout.strip().splitlines()[-1]
+
+
+def trace_files(directory):
+    return sorted(glob.glob(os.path.join(directory, "*.arrows.zst")))
+
+
+def dump(directory):
+    """(rows, facts) of all traces in a directory; rows are dicts by column name."""
+    rows, facts = [], []
+    for file in trace_files(directory):
+        out = subprocess.run([TRACE_DUMP, file], text=True, capture_output=True, check=True).stdout
+        for event in map(json.loads, out.splitlines()):
+            if event["event"] == "facts":
+                facts.append(event["facts"])
+            elif event["event"] == "batch":
+                names, columns = event["columns"].keys(), event["columns"].values()
+                rows += [dict(zip(names, values)) for values in zip(*columns)]
+    return rows, facts
+
+
+def counters(facts):
+    return [f["counters"] for f in facts if "counters" in f][-1]
+
+
+failures = 0
+
+
+def expect(condition, what):
+    """Counts and prints; the test goes on, so that one run shows everything that is wrong."""
+    global failures
+    if not condition:
+        failures += 1
+    print(("ok       " if condition else "NOT OK   ") + what, flush=True)
+
+
+def finish():
+    sys.exit(1 if failures else 0)

@@ -131,7 +131,7 @@ char *fatbin_ptx(const void *image, uint32_t arch, char *err, size_t err_size)
 {
     const uint8_t *at = image;
     if (read_le(at, 4) == WRAPPER_MAGIC)
-        memcpy(&at, at + 8, sizeof(at));
+        at = (const uint8_t *)(uintptr_t)read_le(at + 8, 8);
     if (read_le(at, 4) != MAGIC) {
         if (isprint(at[0]) || isspace(at[0]))
             return copy_text((const char *)at, err, err_size);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
+
 #define FIRST_SWEEP 65536u /* histories before the first sweep; then twice the survivors */
 
 struct history {
@@ -30,13 +32,6 @@ struct histories {
     size_t name_count;
     const char *name; /* of the current operation */
 };
-
-static void *must(void *p)
-{
-    if (p == NULL)
-        abort(); /* a test instrument: nothing sensible follows */
-    return p;
-}
 
 struct histories *histories_new(void)
 {

@@ -18,6 +18,7 @@ struct ptx_kernel;
 
 /* Parses NUL-terminated PTX. 0, or -1 with err set ("line 12: unknown instruction ..."). */
 int ptx_module_load(struct ptx_module **ret_module, const char *text, char *err, size_t err_size);
+/* Before the memory that its kernels ran in: its variables live there from the first launch on. */
 void ptx_module_free(struct ptx_module *module);
 const struct ptx_kernel *ptx_module_kernel(const struct ptx_module *module, const char *name);
 

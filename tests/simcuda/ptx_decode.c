@@ -366,7 +366,7 @@ static uint32_t call_arguments(struct ptx_parser *p, const struct ptx_variable *
 void ptx_decode_call(struct ptx_parser *p, struct ptx_text *t)
 {
     enum { ROOM = 64 };
-    const struct ptx_variable *returns[ROOM], *arguments[ROOM];
+    const struct ptx_variable *returns[ROOM] = {NULL}, *arguments[ROOM] = {NULL};
     uint32_t return_count = 0, argument_count = 0;
     char word[PTX_WORD_MAX];
     ptx_take(t, "uni");

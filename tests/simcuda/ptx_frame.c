@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
+
 #define LOCAL_GAP 256u /* between the local memory of caller and callee */
 
 static uint64_t fill_value(const struct ptx_warp *w, const struct ptx_frame *f,
@@ -90,9 +92,7 @@ static struct ptx_frame *take_frame(struct ptx_warp *w, const struct ptx_kernel 
     const size_t params = (size_t)function->area_bytes * PTX_LANES;
     const size_t local = (size_t)function->local_bytes * 2 * PTX_LANES;
     const size_t bytes = (registers + params + local + 63) & ~63ull;
-    struct ptx_frame *f = aligned_alloc(64, bytes);
-    if (f == NULL)
-        abort(); /* a test instrument: nothing sensible follows */
+    struct ptx_frame *f = must(aligned_alloc(64, bytes));
     memset(f, 0, bytes);
     f->function = function;
     f->params = (uint8_t *)f + registers;

@@ -13,7 +13,6 @@
 #include "ptx.h"
 #include "ptx_alu.h"
 
-#define PTX_WARP_THREADS_MAX 1024
 #define PTX_VECTOR_MAX       8
 #define PTX_ALL_LANES        0xffffffffu
 

@@ -9,26 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Noreturn void fail(struct ptx_lexer *lex, unsigned line, const char *format, va_list args)
+static _Noreturn void leave(struct ptx_lexer *lex, unsigned line, const char *text)
 {
-    char text[1024];
-    vsnprintf(text, sizeof(text), format, args);
     snprintf(lex->err, lex->err_size, "line %u: %s", line, text);
     longjmp(*lex->failed, 1);
 }
 
 void ptx_fail(struct ptx_lexer *lex, const char *format, ...)
 {
+    char text[1024];
     va_list args;
     va_start(args, format);
-    fail(lex, lex->line, format, args);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    leave(lex, lex->line, text);
 }
 
 void ptx_fail_at(struct ptx_lexer *lex, unsigned line, const char *format, ...)
 {
+    char text[1024];
     va_list args;
     va_start(args, format);
-    fail(lex, line, format, args);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    leave(lex, line, text);
 }
 
 static void skip_comment(struct ptx_lexer *lex)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
 #include "ptx_parse.h"
 
 struct ptx_chunk {
@@ -19,9 +20,7 @@ void *ptx_module_alloc(struct ptx_module *module, size_t bytes)
     bytes = (bytes + 15) & ~(size_t)15;
     if (c == NULL || c->room - c->used < bytes) {
         const size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        c = calloc(1, sizeof(*c) + room);
-        if (c == NULL)
-            abort(); /* a test instrument: nothing sensible follows */
+        c = must(calloc(1, sizeof(*c) + room));
         c->room = room;
         c->next = module->chunks;
         module->chunks = c;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
+
 const struct ptx_symbol *ptx_find_symbol(const struct ptx_parser *p, const char *name,
                                          uint32_t *ret_slot)
 {
@@ -339,10 +341,8 @@ static void lay_out_shared(struct ptx_module *module)
 int ptx_module_load(struct ptx_module **ret_module, const char *text, char *err, size_t err_size)
 {
     jmp_buf failed;
-    struct ptx_module *module = calloc(1, sizeof(*module));
-    struct ptx_parser *p = calloc(1, sizeof(*p));
-    if (module == NULL || p == NULL)
-        abort(); /* a test instrument: nothing sensible follows */
+    struct ptx_module *module = must(calloc(1, sizeof(*module)));
+    struct ptx_parser *p = must(calloc(1, sizeof(*p)));
     p->module = module;
     p->lex = (struct ptx_lexer){
         .at = text, .line = 1, .failed = &failed, .err = err, .err_size = err_size};

@@ -8,19 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
 #include "ptx_frame.h"
 #include "ptx_schedule.h"
 
 #define BLOCK_THREADS_MAX 1024u
 #define SHARED_ALIGN      128u
 #define STEPS_MAX         200000000ull /* fifty of the largest launches: one that spins ends some time */
-
-static void *must(void *p)
-{
-    if (p == NULL)
-        abort(); /* a test instrument: nothing sensible follows */
-    return p;
-}
 
 __attribute__((format(printf, 3, 4))) static bool refuse(const struct ptx_launch *launch,
                                                          struct sim_fault *fault,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
+
 /* A summary packs block + 1 (24 bits), epoch (24) and thread (16). Blocks are taken modulo 2^24 -
  * 2: two that coincide could only hide a race, never invent one. */
 #define BLOCK_SHIFT  40
@@ -122,9 +124,7 @@ static void resize(struct race_area *area, unsigned shift)
 {
     const size_t cells = ((size_t)area->bytes >> shift) + 1;
     if (area->room < cells) {
-        area->cells = realloc(area->cells, cells * sizeof(struct race_cell));
-        if (area->cells == NULL)
-            abort(); /* a test instrument: nothing sensible follows */
+        area->cells = must(realloc(area->cells, cells * sizeof(struct race_cell)));
         area->room = cells;
     }
     area->shift = shift;

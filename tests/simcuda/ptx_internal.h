@@ -13,8 +13,8 @@
 #include "ptx.h"
 #include "ptx_alu.h"
 
-#define PTX_VECTOR_MAX       8
-#define PTX_ALL_LANES        0xffffffffu
+#define PTX_VECTOR_MAX 8
+#define PTX_ALL_LANES  0xffffffffu
 
 enum ptx_space {
     PTX_GENERIC,

@@ -6,7 +6,7 @@
 #define SIM_CUBLAS_HANDLE_H
 
 /* The names as exported: cublas_v2.h would map cublasCreate to cublasCreate_v2. */
-#include <cublas_api.h>
+#include <cublas_v2.h>
 #include <cuda.h>
 #include <stdbool.h>
 

@@ -21,8 +21,8 @@
 #define KB 1024
 #define MB (UINT64_C(1) << 20)
 
-/* Slots in host memory hold pinned memory, of which a server has little to give. */
-#define HOST_SLOTS_MB 16
+/* The arena of the host modes is pinned memory, of which a server has little to give. */
+#define HOST_ARENA_MB 16
 
 /* What the rehearsal works on, at the end of the arena: one fp32 row of K = 256. */
 #define REHEARSAL_BYTES UINT64_C(65536)
@@ -83,16 +83,21 @@ static void load_module(struct mhcs_engine *e)
     }
 }
 
+static void set_chunks(struct mhcs_engine *e, uint64_t arena_bytes)
+{
+    e->chunk_bytes = arena_bytes / MHCS_CHUNKS / 256 * 256;
+}
+
 static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
     const uint64_t want = settings->mem_mb * MB;
-    const uint64_t slots = (want - REHEARSAL_BYTES) / e->slot_bytes;
     size_t available = 0, total;
     CUresult result;
 
-    if (want <= REHEARSAL_BYTES || slots == 0) {
-        step_down(e, MHCS_MODE_HOST, "a slot of %llu KB does not fit MHCSHADOW_MEM_MB=%u",
-                  (unsigned long long)e->slot_bytes / KB, settings->mem_mb);
+    set_chunks(e, want - REHEARSAL_BYTES);
+    if (want <= REHEARSAL_BYTES || e->largest > e->chunk_bytes * MHCS_CHUNKS) {
+        step_down(e, MHCS_MODE_HOST, "a sample of %llu KB does not fit MHCSHADOW_MEM_MB=%u",
+                  (unsigned long long)e->largest / KB, settings->mem_mb);
         return;
     }
     result = e->driver->cuMemGetInfo_v2(&available, &total);
@@ -108,17 +113,16 @@ static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settin
         e->arena = 0;
         step_down(e, MHCS_MODE_HOST, "cuMemAlloc of MHCSHADOW_MEM_MB=%u fails with %s",
                   settings->mem_mb, mhcs_driver_error(e->driver, result));
-        return;
     }
-    e->slot_count = slots < MHCS_SLOTS_MAX ? (uint32_t)slots : MHCS_SLOTS_MAX;
 }
 
-static void choose_host_slots(struct mhcs_engine *e, const struct mhcs_settings *settings)
+/* Room for two of the largest calls at least. */
+static void choose_host_arena(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
-    const uint64_t mb = settings->mem_mb < HOST_SLOTS_MB ? settings->mem_mb : HOST_SLOTS_MB;
-    const uint64_t slots = mb * MB / e->slot_bytes;
+    const uint64_t mb = settings->mem_mb < HOST_ARENA_MB ? settings->mem_mb : HOST_ARENA_MB;
+    const uint64_t least = 2 * e->largest + 256 * MHCS_CHUNKS;
 
-    e->slot_count = slots < 2 ? 2 : slots < MHCS_SLOTS_MAX ? (uint32_t)slots : MHCS_SLOTS_MAX;
+    set_chunks(e, mb * MB > least ? mb * MB : least);
 }
 
 /* Host memory that the device writes to. Ours, and only registered with the driver: memory that the
@@ -145,40 +149,36 @@ static CUresult take_host_memory(struct mhcs_engine *e, uint64_t bytes)
     return CUDA_SUCCESS;
 }
 
-/* One pinned block: results of every slot, then either the staging buffer or the slots. */
+/* One pinned block: results of every slot, then either the staging buffer or the arena. */
 static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
-    /* Behind the results stand 64-bit words: an odd number of rows must not misalign them. */
-    const uint64_t result_bytes =
-        (settings->rows * sizeof(struct mhcs_row_result) + 255) / 256 * 256;
+    const uint64_t result_bytes = settings->rows * sizeof(struct mhcs_row_result);
     const uint64_t print_bytes = MHCS_COEFFICIENTS * sizeof(struct mhcs_fingerprint_row);
     const uint64_t stride = (result_bytes + print_bytes + 255) / 256 * 256;
+    const uint64_t behind = MHCS_CHUNKS * stride;
     const bool on_device = e->mode == MHCS_MODE_KERNEL;
-    const uint64_t bytes =
-        e->slot_count * stride + (on_device ? e->slot_bytes : e->slot_count * e->slot_bytes);
     CUdeviceptr address;
     CUresult result;
 
-    result = take_host_memory(e, bytes);
+    result = take_host_memory(e, behind + (on_device ? e->largest : MHCS_CHUNKS * e->chunk_bytes));
+    if (result == CUDA_SUCCESS) {
+        result = e->driver->cuMemHostGetDevicePointer_v2(&address, e->pinned, 0);
+    }
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    result = e->driver->cuMemHostGetDevicePointer_v2(&address, e->pinned, 0);
-    if (result != CUDA_SUCCESS) {
-        return result;
-    }
-    for (uint32_t i = 0; i < e->slot_count; i++) {
+    for (uint32_t i = 0; i < MHCS_CHUNKS; i++) {
         struct mhcs_slot *slot = &e->slots[i];
-        const uint64_t at = i * stride, slot_at = e->slot_count * stride + i * e->slot_bytes;
+        const uint64_t at = i * stride, chunk = i * e->chunk_bytes;
 
         slot->results = (struct mhcs_row_result *)(void *)(e->pinned + at);
         slot->results_address = address + at;
         slot->fingerprints = (struct mhcs_fingerprint_row *)(void *)(e->pinned + at + result_bytes);
         slot->fingerprints_address = address + at + result_bytes;
-        slot->host = on_device ? NULL : e->pinned + slot_at;
-        slot->address = on_device ? e->arena + i * e->slot_bytes : address + slot_at;
+        slot->host = on_device ? NULL : e->pinned + behind + chunk;
+        slot->address = on_device ? e->arena + chunk : address + behind + chunk;
     }
-    e->staging = on_device ? e->pinned + e->slot_count * stride : NULL;
+    e->staging = on_device ? e->pinned + behind : NULL;
     return CUDA_SUCCESS;
 }
 
@@ -193,7 +193,7 @@ static CUresult make_streams(struct mhcs_engine *e)
     if (result == CUDA_SUCCESS) {
         result = driver->cuStreamCreateWithPriority(&e->spare, CU_STREAM_NON_BLOCKING, least);
     }
-    for (uint32_t i = 0; i < e->slot_count && result == CUDA_SUCCESS; i++) {
+    for (uint32_t i = 0; i < MHCS_CHUNKS && result == CUDA_SUCCESS; i++) {
         result = driver->cuEventCreate(&e->slots[i].ready, CU_EVENT_DISABLE_TIMING);
         if (result == CUDA_SUCCESS) {
             result = driver->cuEventCreate(&e->slots[i].done, CU_EVENT_DISABLE_TIMING);
@@ -208,7 +208,7 @@ static CUresult make_streams(struct mhcs_engine *e)
 static CUresult rehearse(const struct mhcs_engine *e)
 {
     const struct mhcs_driver *driver = e->driver;
-    const uint64_t address = e->arena + e->slot_count * e->slot_bytes;
+    const uint64_t address = e->arena + MHCS_CHUNKS * e->chunk_bytes;
     struct mhcs_slot slot = e->slots[0];
     const struct mhcs_gemm gemm = {
         .fn = {.base = address, .row = REHEARSAL_K, .col = 1},
@@ -244,7 +244,7 @@ static bool prepare(struct mhcs_engine *e, const struct mhcs_settings *settings)
                                             e->device))) {
         return false;
     }
-    e->slot_bytes = mhcs_layout_largest(settings);
+    e->largest = mhcs_layout_largest(settings);
     e->mode = settings->reference == MHCS_REFERENCE_HOST ? MHCS_MODE_HOST : MHCS_MODE_KERNEL;
     if (settings->reference == MHCS_REFERENCE_CUBLAS) {
         step_down(e, MHCS_MODE_KERNEL, "MHCSHADOW_REFERENCE=cublas is not in this version");
@@ -254,9 +254,9 @@ static bool prepare(struct mhcs_engine *e, const struct mhcs_settings *settings)
         take_arena(e, settings);
     }
     if (e->mode != MHCS_MODE_KERNEL) {
-        choose_host_slots(e, settings);
+        choose_host_arena(e, settings);
     }
-    e->slots = calloc(e->slot_count, sizeof(e->slots[0]));
+    e->slots = calloc(MHCS_CHUNKS, sizeof(e->slots[0]));
     if (!e->slots) {
         return !failed(e, "calloc", CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -273,7 +273,7 @@ static void release(struct mhcs_engine *e)
     if (e->module) {
         driver->cuModuleUnload(e->module);
     }
-    for (uint32_t i = 0; e->slots && i < e->slot_count; i++) {
+    for (uint32_t i = 0; e->slots && i < MHCS_CHUNKS; i++) {
         if (e->slots[i].ready) {
             driver->cuEventDestroy_v2(e->slots[i].ready);
         }
@@ -319,10 +319,10 @@ void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *drive
     if (!ready) {
         goto out;
     }
-    mhcs_slot_pool_fill(&engine->pool, engine->slot_count);
-    mhcs_log(MHCS_LOG_INFO, "device %d: armed, mode %s, %u slots of %llu KB", engine->device,
-             mhcs_mode_name(engine->mode), engine->slot_count,
-             (unsigned long long)engine->slot_bytes / KB);
+    mhcs_slot_pool_fill(&engine->pool);
+    mhcs_log(MHCS_LOG_INFO, "device %d: armed, mode %s, %d chunks of %llu KB", engine->device,
+             mhcs_mode_name(engine->mode), MHCS_CHUNKS,
+             (unsigned long long)engine->chunk_bytes / KB);
     atomic_store_explicit(&engine->state, MHCS_ENGINE_ARMED, memory_order_release);
     return;
 out:

@@ -131,8 +131,9 @@ void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
     mhcs_json_int(json, "device", engine->device);
     mhcs_facts_gpu(json, engine->driver, engine->device);
     mhcs_json_string(json, "mode", mhcs_mode_name(engine->mode));
-    mhcs_json_int(json, "slots", engine->slot_count);
-    mhcs_json_int(json, "slot_bytes", (int64_t)engine->slot_bytes);
+    mhcs_json_int(json, "slots", MHCS_CHUNKS / mhcs_engine_chunks(engine, engine->largest));
+    mhcs_json_int(json, "slot_bytes", (int64_t)engine->largest);
+    mhcs_json_int(json, "arena_bytes", (int64_t)(MHCS_CHUNKS * engine->chunk_bytes));
     mhcs_json_end_object(json);
     for (uint32_t i = 0; i < engine->fallback_count; i++) {
         json = begin_event(book, "fallback");

@@ -135,7 +135,7 @@ static void finish(struct mhcs_engine *engine, uint32_t i)
         mhcs_book_sample(&book, engine, slot, checked ? checks : NULL);
     }
 release:
-    mhcs_slot_release(&engine->pool, i);
+    mhcs_slot_release(&engine->pool, i, slot->call.chunks);
 }
 
 /* Finishes what is ready, oldest first; the spare stream works in that order. True: something was

@@ -56,9 +56,9 @@ struct mhcs_engine {
     char *pinned; /* host memory of ours, registered with the driver */
     uint64_t pinned_bytes;
     char *staging; /* pinned; inputs of one slot, for the fp64 check in MHCS_MODE_KERNEL */
-    uint64_t slot_bytes;
-    uint32_t slot_count;
-    struct mhcs_slot *slots;
+    uint64_t chunk_bytes;
+    uint64_t largest;        /* bytes of the largest call that is taken */
+    struct mhcs_slot *slots; /* [MHCS_CHUNKS], by first chunk */
 
     struct mhcs_slot_pool pool;
     atomic_uint_fast64_t posted; /* bit i: slot i waits for the drain thread. Application threads
@@ -70,13 +70,19 @@ struct mhcs_engine {
 
     /* The drain thread's alone. */
     struct {
-        uint8_t queue[MHCS_SLOTS_MAX]; /* slots in flight, oldest first */
+        uint8_t queue[MHCS_CHUNKS]; /* slots in flight, oldest first */
         uint32_t queued;
         uint64_t checks; /* samples since the start, to choose those that are checked */
         int staged;      /* slot whose inputs are copied to `staging`; -1: none */
         bool greeted, parted;
     } drain;
 };
+
+/* Chunks that hold so many bytes. */
+static inline uint32_t mhcs_engine_chunks(const struct mhcs_engine *engine, uint64_t bytes)
+{
+    return (uint32_t)((bytes + engine->chunk_bytes - 1) / engine->chunk_bytes);
+}
 
 /* What identifies a context: a new one may get the address of one destroyed. 0: the driver no
  * longer knows it. */

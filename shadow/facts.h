@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON facts of a trace (J frames): what ran, where, with which settings, and what was not
- * seen. Readers merge the frames in order.
+/* clang-format off */
+/* The JSON facts of a trace (J frames): what ran, where, with which settings, and what was not seen.
+ * Readers merge the frames in order.
  *
  * First frame, one object:
  *   format "mhcshadow", version 1, library, revision, host, pid, boot_id, command [..], label,
  *   start (ISO 8601, UTC, ns), clock "realtime",
- *   gpu {device, name, uuid, sm_count, cc "9.0", simulated},   (of the first device seen)
+ *   gpu {device, name, uuid, sm_count, cc "9.0", simulated}     of the first device seen
  *   driver {version 13000, simulated}, cublas {path, version 130100},
  *   environment {NAME: value} of the variables that change arithmetic, where set,
  *   model {source "none", scale [3], base [24], hc_eps, norm_eps, iterations},
  *   settings {sample, rows, shapes ["24x16384"], reference, mem_mb, headroom_mb, max_mb, budget,
  *             graphs, callsites, cupti, sync, dir, model}
  * Later frames, each an object with one key:
- *   sites [{id, name, layer, role, coefficients, k, dtype, fingerprint "16 hex digits", absmax,
- * rms, nonfinite, weight_order, path}]            those that are new counters {seen, matched,
- * sampled, dropped, captured, failed, reasons {key: n}, hook_ns, checked} cumulative, the last one
- * wins events [{time, event "armed" | "fallback" | "disarmed" | "notice", ...}] armed:    context,
- * device, gpu {..}, mode "kernel" | "host" | "copy", slots, slot_bytes fallback: device, mode,
- * reason                   one for each step down from "kernel" disarmed: device, reason notice:
- * reason, text                           the first time a reason of reason.h counts
+ *   sites [{id, name, layer, role, coefficients, k, dtype, fingerprint "16 hex digits", absmax, rms,
+ *           nonfinite, weight_order, path}]             those that are new
+ *   counters {seen, matched, sampled, dropped, captured, failed, reasons {key: n}, hook_ns, checked}
+ *                                                       cumulative, the last one wins
+ *   events [{time, event, ...}], where event is one of
+ *     armed:    context, device, gpu {..}, mode "kernel" | "host" | "copy", slots (how many samples
+ *               of the largest call fit at a time), slot_bytes (of such a one), arena_bytes
+ *     fallback: device, mode, reason                    one for each step down from "kernel"
+ *     disarmed: device, reason
+ *     notice:   reason, text                            the first time a reason of reason.h counts
  */
+/* clang-format on */
 #ifndef MHCS_FACTS_H
 #define MHCS_FACTS_H
 

@@ -98,6 +98,7 @@ static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *s
         .time = now,
         .seed = mhcs_mix64((uint64_t)now + (uint64_t)number),
         .rows = rows,
+        .chunks = mhcs_engine_chunks(engine, layout->bytes),
     };
     if (gemm->scalars_on_device) {
         call->parts_early = MHCS_PART_SCALARS | MHCS_PART_OLD_C;
@@ -146,13 +147,13 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     }
     rows = gemm->tokens < settings->rows ? (uint32_t)gemm->tokens : settings->rows;
     mhcs_layout_set(&layout, gemm, rows);
-    if (layout.bytes > engine->slot_bytes) {
+    if (layout.bytes > engine->largest) {
         return MHCS_REASON_SHAPE;
     }
     if (!mhcs_snapshot_in_bounds(driver, gemm)) {
         return MHCS_REASON_OPERAND;
     }
-    slot = mhcs_slot_acquire(&engine->pool);
+    slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
     if (slot < 0) {
         return MHCS_REASON_NO_SLOT;
     }
@@ -205,7 +206,7 @@ void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
     }
     slot = &engine->slots[sample->slot];
     if (!launched && !slot->call.parts_early) {
-        mhcs_slot_release(&engine->pool, sample->slot);
+        mhcs_slot_release(&engine->pool, sample->slot, slot->call.chunks);
         mhcs_turn_away(MHCS_REASON_GEMM);
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The free set of slots, and how a slot's memory is divided. */
+/* The free set of chunks, and how a slot's memory is divided. */
 #include "shadow/slot.h"
 
 #include <assert.h>
@@ -51,31 +51,44 @@ uint64_t mhcs_layout_largest(const struct mhcs_settings *settings)
     return layout.bytes;
 }
 
-void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool, uint32_t count)
+void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool)
 {
-    assert(count >= 1 && count <= MHCS_SLOTS_MAX);
-    atomic_store_explicit(&pool->free, UINT64_MAX >> (MHCS_SLOTS_MAX - count),
-                          memory_order_release);
+    atomic_store_explicit(&pool->free, UINT64_MAX, memory_order_release);
 }
 
-int mhcs_slot_acquire(struct mhcs_slot_pool *pool)
+static uint64_t span(uint32_t slot, uint32_t chunks)
+{
+    assert(chunks >= 1 && slot + chunks <= MHCS_CHUNKS);
+    return UINT64_MAX >> (MHCS_CHUNKS - chunks) << slot;
+}
+
+int mhcs_slot_acquire(struct mhcs_slot_pool *pool, uint32_t chunks)
 {
     uint_fast64_t free = atomic_load_explicit(&pool->free, memory_order_relaxed);
 
-    while (free != 0) {
-        if (atomic_compare_exchange_weak_explicit(&pool->free, &free, free & (free - 1),
+    for (;;) {
+        uint64_t starts = free; /* bit i: chunks i, i+1, ... are free */
+        uint32_t slot;
+
+        for (uint32_t i = 1; i < chunks && starts != 0; i++) {
+            starts &= free >> i;
+        }
+        if (starts == 0) {
+            return -1;
+        }
+        slot = (uint32_t)__builtin_ctzll(starts);
+        if (atomic_compare_exchange_weak_explicit(&pool->free, &free, free & ~span(slot, chunks),
                                                   memory_order_acquire, memory_order_relaxed)) {
-            return __builtin_ctzll(free);
+            return (int)slot;
         }
     }
-    return -1;
 }
 
-void mhcs_slot_release(struct mhcs_slot_pool *pool, uint32_t slot)
+void mhcs_slot_release(struct mhcs_slot_pool *pool, uint32_t slot, uint32_t chunks)
 {
-    const uint64_t bit = UINT64_C(1) << slot;
-    const uint64_t before = atomic_fetch_or_explicit(&pool->free, bit, memory_order_release);
+    const uint64_t bits = span(slot, chunks);
+    const uint64_t before = atomic_fetch_or_explicit(&pool->free, bits, memory_order_release);
 
-    assert((before & bit) == 0);
+    assert((before & bits) == 0);
     (void)before;
 }

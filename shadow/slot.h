@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slots: the memory a sample lives in from its snapshot to its record.
  *
+ * The arena is cut into 64 chunks. A sample takes as many neighbouring ones as its call needs, and
+ * is named by the first of them: how many samples fit at a time follows from the calls that are
+ * made, not from the largest that could be. The free set is one 64-bit word, so taking never waits.
+ *
  * A slot belongs to the application thread that acquired it until it is posted, then to the drain
- * thread until it is released. The free set is one 64-bit word, so acquiring never waits.
+ * thread until it is released.
  */
 #ifndef MHCS_SLOT_H
 #define MHCS_SLOT_H
@@ -14,7 +18,7 @@
 
 #include "shadow/shadow.h"
 
-#define MHCS_SLOTS_MAX 64
+#define MHCS_CHUNKS 64
 
 /* Byte offsets inside a slot: what the snapshot writes, then what the reference kernel writes. */
 struct mhcs_layout {
@@ -33,7 +37,7 @@ struct mhcs_slot_call {
     struct mhcs_layout layout;
     int64_t number, time; /* time: unix ns */
     uint64_t seed;        /* of mhcs_row_index() */
-    uint32_t rows;
+    uint32_t rows, chunks;
     float alpha, beta;    /* valid unless gemm.scalars_on_device */
     uint32_t parts_early; /* enum mhcs_part bits snapshot before the GEMM */
     bool abandoned;       /* the GEMM failed: only wait for the early snapshot, then release */
@@ -51,11 +55,12 @@ struct mhcs_slot {
 };
 
 struct mhcs_slot_pool {
-    atomic_uint_fast64_t free; /* bit i: slot i is free. Any thread. Acquire takes, release gives */
+    atomic_uint_fast64_t
+        free; /* bit i: chunk i is free. Any thread. Acquire takes, release gives */
 };
-void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool, uint32_t count);
-/* -1: none is free. */
-int mhcs_slot_acquire(struct mhcs_slot_pool *pool);
-void mhcs_slot_release(struct mhcs_slot_pool *pool, uint32_t slot);
+void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool);
+/* The first of `chunks` neighbouring ones; -1: so many are not free. */
+int mhcs_slot_acquire(struct mhcs_slot_pool *pool, uint32_t chunks);
+void mhcs_slot_release(struct mhcs_slot_pool *pool, uint32_t slot, uint32_t chunks);
 
 #endif

@@ -128,7 +128,6 @@ static void a_slot_larger_than_the_arena_moves_to_the_host(void **state)
 {
     struct rig *rig = *state;
 
-    rig->calls = 2; /* that many slots */
     rig->settings.mem_mb = 1;
     rig->settings.shapes[0].k = 1 << 15;
     expect_fallback(rig, "host", "MHCSHADOW_MEM_MB");

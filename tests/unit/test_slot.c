@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The free set of slots under many threads, and the division of a slot's memory. */
+/* The free set of chunks under many threads, and the division of a slot's memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,26 +11,43 @@
 
 #include "shadow/slot.h"
 
-static void a_pool_gives_each_slot_once(void **state)
+static void a_pool_gives_each_chunk_once(void **state)
 {
-    static const uint32_t counts[] = {1, 2, 13, 63, 64};
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (uint32_t chunks = 1; chunks <= MHCS_CHUNKS; chunks++) {
         struct mhcs_slot_pool pool;
         uint64_t seen = 0;
 
-        mhcs_slot_pool_fill(&pool, counts[i]);
-        for (uint32_t n = 0; n < counts[i]; n++) {
-            const int slot = mhcs_slot_acquire(&pool);
+        mhcs_slot_pool_fill(&pool);
+        for (uint32_t n = 0; n < MHCS_CHUNKS / chunks; n++) {
+            const int slot = mhcs_slot_acquire(&pool, chunks);
 
-            assert_in_range(slot, 0, counts[i] - 1);
-            assert_int_equal(seen >> slot & 1, 0);
-            seen |= UINT64_C(1) << slot;
+            assert_in_range(slot, 0, MHCS_CHUNKS - chunks);
+            for (uint32_t i = 0; i < chunks; i++) {
+                assert_int_equal(seen >> ((uint32_t)slot + i) & 1, 0);
+                seen |= UINT64_C(1) << ((uint32_t)slot + i);
+            }
         }
-        assert_int_equal(mhcs_slot_acquire(&pool), -1);
-        mhcs_slot_release(&pool, counts[i] - 1);
-        assert_int_equal(mhcs_slot_acquire(&pool), counts[i] - 1);
+        assert_int_equal(mhcs_slot_acquire(&pool, chunks), -1);
+        mhcs_slot_release(&pool, 0, chunks);
+        assert_int_equal(mhcs_slot_acquire(&pool, chunks), 0);
     }
+}
+
+static void only_neighbouring_chunks_make_a_slot(void **state)
+{
+    struct mhcs_slot_pool pool;
+
+    mhcs_slot_pool_fill(&pool);
+    assert_int_equal(mhcs_slot_acquire(&pool, 64), 0);
+    mhcs_slot_release(&pool, 3, 1);
+    mhcs_slot_release(&pool, 5, 2);
+    mhcs_slot_release(&pool, 63, 1);
+    assert_int_equal(mhcs_slot_acquire(&pool, 3), -1);
+    assert_int_equal(mhcs_slot_acquire(&pool, 2), 5);
+    assert_int_equal(mhcs_slot_acquire(&pool, 2), -1); /* 63 has no neighbour above */
+    assert_int_equal(mhcs_slot_acquire(&pool, 1), 3);
+    assert_int_equal(mhcs_slot_acquire(&pool, 1), 63);
+    assert_int_equal(mhcs_slot_acquire(&pool, 1), -1);
 }
 
 #define THREADS 8
@@ -38,36 +55,43 @@ static void a_pool_gives_each_slot_once(void **state)
 
 struct contest {
     struct mhcs_slot_pool pool;
-    int held[MHCS_SLOTS_MAX]; /* plain: the pool must order its writers, TSan looks at that */
+    int held[MHCS_CHUNKS]; /* plain: the pool must order its writers, TSan looks at that */
     atomic_int misses, clashes;
+    atomic_uint next_thread;
 };
 
+/* Slots of 20, 21 and 22 chunks: no four fit, so threads miss and collide. */
 static void *compete(void *arg)
 {
     struct contest *c = arg;
+    const uint32_t chunks = 20 + atomic_fetch_add(&c->next_thread, 1) % 3;
 
     for (int i = 0; i < ROUNDS; i++) {
-        const int slot = mhcs_slot_acquire(&c->pool);
+        const int slot = mhcs_slot_acquire(&c->pool, chunks);
 
         if (slot < 0) {
             atomic_fetch_add(&c->misses, 1);
             continue;
         }
-        if (c->held[slot]++ != 0) {
-            atomic_fetch_add(&c->clashes, 1);
+        for (uint32_t n = 0; n < chunks; n++) {
+            if (c->held[(uint32_t)slot + n]++ != 0) {
+                atomic_fetch_add(&c->clashes, 1);
+            }
         }
-        c->held[slot]--;
-        mhcs_slot_release(&c->pool, (uint32_t)slot);
+        for (uint32_t n = 0; n < chunks; n++) {
+            c->held[(uint32_t)slot + n]--;
+        }
+        mhcs_slot_release(&c->pool, (uint32_t)slot, chunks);
     }
     return NULL;
 }
 
-static void no_two_threads_hold_one_slot(void **state)
+static void no_two_threads_hold_one_chunk(void **state)
 {
     static struct contest c;
     pthread_t threads[THREADS];
 
-    mhcs_slot_pool_fill(&c.pool, 3);
+    mhcs_slot_pool_fill(&c.pool);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, compete, &c), 0);
     }
@@ -76,7 +100,7 @@ static void no_two_threads_hold_one_slot(void **state)
     }
     assert_int_equal(c.clashes, 0);
     assert_true(c.misses < THREADS * ROUNDS);
-    assert_int_equal(atomic_load(&c.pool.free), 7);
+    assert_true(atomic_load(&c.pool.free) == UINT64_MAX);
 }
 
 static void the_parts_of_a_slot_do_not_overlap(void **state)
@@ -136,8 +160,9 @@ static void the_largest_slot_holds_every_shape_in_force(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pool_gives_each_slot_once),
-        cmocka_unit_test(no_two_threads_hold_one_slot),
+        cmocka_unit_test(a_pool_gives_each_chunk_once),
+        cmocka_unit_test(only_neighbouring_chunks_make_a_slot),
+        cmocka_unit_test(no_two_threads_hold_one_chunk),
         cmocka_unit_test(the_parts_of_a_slot_do_not_overlap),
         cmocka_unit_test(the_largest_slot_holds_every_shape_in_force),
     };

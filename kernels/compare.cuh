@@ -13,7 +13,7 @@
 /* Sums over y that a block keeps; all floats, so that one routine adds them up. */
 struct mhcs_compare_sums {
     float aa;                             /* production: |y|^2 */
-    float bb[2], dd[2], ds[2];            /* against operands, checkpoint: struct mhcs_y_sums_f32 */
+    float bb[2], dd[2], ds[2], ab[2];     /* against operands, checkpoint: struct mhcs_y_sums_f32 */
     float x_nonfinite;                    /* number of elements */
     float votes_normalised, rows_nonzero; /* of the sample */
 };
@@ -142,6 +142,7 @@ static __device__ void mhcs_sum_y(const struct mhcs_compare_params &p,
             sums.bb[i] += b * b;
             sums.dd[i] += difference * difference;
             sums.ds[i] += difference * (a + b);
+            sums.ab[i] += a * b;
             out[1 + i] = b;
         }
         if (p.y)
@@ -159,8 +160,9 @@ static __device__ void mhcs_measure_reference(const struct mhcs_compare_params &
     const uint32_t path = 1 + i;
     const struct mhcs_comparison_f32 of = {result.raw[path], s.raw_change[path], s.abs_dot[path],
                                            result.mapped[path], s.change[path]};
-    const struct mhcs_y_sums_f32 y = {sums.aa, i ? sums.bb[1] : sums.bb[0],
-                                      i ? sums.dd[1] : sums.dd[0], i ? sums.ds[1] : sums.ds[0]};
+    struct mhcs_y_sums_f32 y = {sums.aa, sums.bb[0], sums.dd[0], sums.ds[0], sums.ab[0]};
+    if (i == 1)
+        y = {sums.aa, sums.bb[1], sums.dd[1], sums.ds[1], sums.ab[1]};
 
     mhcs_metrics_clear(&result.against[path]);
     result.y_norm[path] = sqrtf(y.bb) / scale;
@@ -201,8 +203,8 @@ extern "C" __global__ void __launch_bounds__(MHCS_COMPARE_THREADS)
     const uint64_t x = p.x + (uint64_t)blockIdx.x * p.k * mhcs_dtype_size(p.x_dtype);
     mhcs_with_dtype(p.x_dtype,
                     [&](auto x_dtype) { mhcs_sum_y<x_dtype.value>(p, s, x, scale, sums); });
-    const float values[] = {sums.aa,    sums.bb[0], sums.bb[1], sums.dd[0],
-                            sums.dd[1], sums.ds[0], sums.ds[1], sums.x_nonfinite};
+    const float values[] = {sums.aa,    sums.bb[0], sums.bb[1], sums.dd[0], sums.dd[1],
+                            sums.ds[0], sums.ds[1], sums.ab[0], sums.ab[1], sums.x_nonfinite};
     mhcs_sum_block(s, 0, sizeof(values) / sizeof(*values), values);
     memcpy(&sums, s.sum, sizeof(sums));
 

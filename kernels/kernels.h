@@ -101,13 +101,14 @@ struct mhcs_model_params {
 
 /* Errors of production against one reference, METRICS in doc/metrics.md. All dimensionless but
  * max_abs (units of the raw GEMM output) and comb_max_abs (probability). NaN: not defined for this
- * row (zero reference, non-finite value, or a head site without post and comb). */
+ * row (zero reference, non-finite value, or a head site without post and comb). Against a zero
+ * reference, max_abs alone is kept, and only if production is not zero too. */
 struct mhcs_row_metrics {
     float rel, rel_pre, rel_post, rel_comb; /* relative 2-norm of raw c, all and per group */
     float max_abs;
-    float backward, condition;
-    float ulp; /* largest over the row */
-    float bias;
+    float backward, condition;         /* condition: over the coefficients that are not zero */
+    float ulp;                         /* largest over the row */
+    float bias;                        /* NaN also if there is no error */
     float pre_err, post_err, comb_err; /* relative 2-norm after the maps */
     float comb_max_abs, comb_tv;       /* comb_tv: largest total variation of a row of comb */
     float bound;                       /* 2 max p(1-p) * norm2(dz), p of the reference comb */
@@ -127,7 +128,7 @@ enum mhcs_path { MHCS_PRODUCTION = 0, MHCS_OPERANDS = 1, MHCS_CHECKPOINT = 2, MH
 /* One sampled token row, as the comparator writes it. Lists are [M] long; the rest of [24] is NaN.
  */
 struct mhcs_row_result {
-    float rms; /* r = 1/sqrt(mean(x^2) + norm_eps); 1 if x is normalised */
+    float rms; /* r = 1/sqrt(mean(x^2) + norm_eps); 1 if the sample's x is normalised already */
     float raw[MHCS_PATHS][MHCS_COEFFICIENTS];    /* GEMM output */
     float mapped[MHCS_PATHS][MHCS_COEFFICIENTS]; /* pre, post, comb after the maps */
     float y_norm[MHCS_PATHS];

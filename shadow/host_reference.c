@@ -69,6 +69,7 @@ static void sum_y(const struct mhcs_host_slot *slot, uint32_t r, struct row *row
             y->bb += b * b;
             y->dd += difference * difference;
             y->ds += difference * (a + b);
+            y->ab += a * b;
         }
     }
     row->y_norm[MHCS_PRODUCTION] = sqrt(row->y[MHCS_OPERANDS].aa);

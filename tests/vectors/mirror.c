@@ -86,7 +86,7 @@ static struct y_sums sum_y(const struct kernel_case *c, uint32_t r, float scale,
 {
     float aa[THREADS] = {0};
     float bb[MHCS_PATHS][THREADS] = {0}, dd[MHCS_PATHS][THREADS] = {0};
-    float ds[MHCS_PATHS][THREADS] = {0};
+    float ds[MHCS_PATHS][THREADS] = {0}, ab[MHCS_PATHS][THREADS] = {0};
     struct y_sums sums = {.x_finite = true};
     const uint32_t hidden = c->k / 4;
 
@@ -108,11 +108,13 @@ static struct y_sums sum_y(const struct kernel_case *c, uint32_t r, float scale,
             bb[path][t] += b * b;
             dd[path][t] += e * e;
             ds[path][t] += e * (a + b);
+            ab[path][t] += a * b;
         }
     }
     for (int path = 0; path < MHCS_PATHS; path++)
-        sums.against[path] = (struct mhcs_y_sums_f32){block_sum(aa), block_sum(bb[path]),
-                                                      block_sum(dd[path]), block_sum(ds[path])};
+        sums.against[path] =
+            (struct mhcs_y_sums_f32){block_sum(aa), block_sum(bb[path]), block_sum(dd[path]),
+                                     block_sum(ds[path]), block_sum(ab[path])};
     return sums;
 }
 

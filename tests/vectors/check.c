@@ -95,7 +95,7 @@ static double blur(const struct precision *precision, const struct oracle_row *w
 /* Maps that saturate leave next to nothing of an error; less than this nobody asks about. */
 #define FLOOR 1e-9
 
-#define METRICS_OF_ALL(X) X(rel) X(rel_pre) X(max_abs) X(backward) X(ulp) X(pre_err) X(y_rel)
+#define METRICS_OF_ALL(X) X(rel) X(rel_pre) X(max_abs) X(backward) X(ulp) X(pre_err)
 #define METRICS_OF_24(X)  X(rel_post) X(rel_comb) X(post_err) X(comb_err) X(comb_max_abs) X(comb_tv)
 
 /* 1 - p of an entry near 1 has lost what p was rounded by. */
@@ -109,11 +109,32 @@ static int check_bound(const struct place *place, const struct oracle_path *path
                 (0.01 + blurred + 4 * U / variance) * want + FLOOR);
 }
 
-static int check_metrics(const struct place *place, const struct oracle_row *want, int path,
-                         const struct mhcs_row_metrics *have, uint32_t coefficients)
+/* The same for y_rel, absolute: the terms of y and of its change may cancel, their blur does not.
+ */
+static double y_blur(const struct kernel_case *c, uint32_t r, const struct oracle_path *path,
+                     double pre_err, double blurred)
 {
+    const uint32_t hidden = c->k / 4;
+    double x_square = 0, pre_square = 0;
+    for (uint32_t d = 0; d < hidden; d++) {
+        double size = 0;
+        for (uint32_t i = 0; i < 4; i++)
+            size += fabs((double)c->x[(size_t)r * c->k + i * hidden + d]);
+        x_square += size * size;
+    }
+    for (int i = 0; i < 4; i++)
+        pre_square += path->mapped[i] * path->mapped[i];
+    return blurred * pre_err * sqrt(pre_square * x_square) / path->y_norm;
+}
+
+static int check_metrics(const struct place *place, const struct kernel_case *c,
+                         const struct oracle_row *want, int path,
+                         const struct mhcs_row_metrics *have)
+{
+    const uint32_t coefficients = c->coefficients;
     const struct oracle_metrics *w = &want->against[path];
     const double blurred = blur(place->precision, want, path, coefficients);
+    const double y_blurred = y_blur(c, place->row, &want->path[path], w->pre_err, blurred);
     int bad = 0;
 #define X(metric)                                                                                  \
     bad += near(place, #metric, path, 0, w->metric, (double)have->metric,                          \
@@ -132,9 +153,11 @@ static int check_metrics(const struct place *place, const struct oracle_row *wan
     /* As large as its divisor is small. */
     bad += near(place, "1/condition", path, 0, 1 / w->condition, 1 / (double)have->condition,
                 place->precision->dot + 0.001 / w->condition);
+    bad += near(place, "y_rel", path, 0, w->y_rel, (double)have->y_rel,
+                0.01 * w->y_rel + y_blurred + FLOOR);
     /* What is left of |d|^2 when its parallel part is taken off; the oracle has 64 bits for it. */
     bad += near(place, "y_cosdist", path, 0, w->y_cosdist, (double)have->y_cosdist,
-                0.01 * w->y_cosdist + 8 * blurred * w->y_rel * sqrt(w->y_cosdist) +
+                0.01 * w->y_cosdist + 4 * y_blurred * sqrt(w->y_cosdist) +
                     8 * U * w->y_rel * w->y_rel + 0x1p-60);
     return bad;
 }
@@ -164,7 +187,7 @@ int check_row(const char *name, const struct precision *precision, const struct 
                 near(&place, "defect", path, 0, p->defect, (double)have->defect[path], row_bound);
         bad += check_y(&place, c, p, path, bound, (double)have->y_norm[path], y ? y[path] : NULL);
         if (path != MHCS_PRODUCTION)
-            bad += check_metrics(&place, want, path, &have->against[path], c->coefficients);
+            bad += check_metrics(&place, c, want, path, &have->against[path]);
     }
     if (have->nonfinite)
         bad += near(&place, "nonfinite bits", 0, 0, 0, have->nonfinite, 0);

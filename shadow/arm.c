@@ -149,12 +149,18 @@ static CUresult take_host_memory(struct mhcs_engine *e, uint64_t bytes)
     return CUDA_SUCCESS;
 }
 
+/* As cuMemAlloc aligns: enough for any access of the kernels. */
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
 /* One pinned block: results of every slot, then either the staging buffer or the arena. */
 static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
-    const uint64_t result_bytes = settings->rows * sizeof(struct mhcs_row_result);
+    const uint64_t result_bytes = aligned(settings->rows * sizeof(struct mhcs_row_result));
     const uint64_t print_bytes = MHCS_COEFFICIENTS * sizeof(struct mhcs_fingerprint_row);
-    const uint64_t stride = (result_bytes + print_bytes + 255) / 256 * 256;
+    const uint64_t stride = aligned(result_bytes + print_bytes);
     const uint64_t behind = MHCS_CHUNKS * stride;
     const bool on_device = e->mode == MHCS_MODE_KERNEL;
     CUdeviceptr address;

@@ -26,7 +26,7 @@
 #define STACK_BYTES   (1024 * 1024) /* the driver's and zstd's frames; ours are small */
 #define POLL_NS       (MHCS_SECOND / 1000)
 #define EXIT_NS       (2 * MHCS_SECOND) /* at exit: for what is in flight, in all */
-#define EXIT_STUCK_NS (MHCS_SECOND / 2) /* and without any progress */
+#define EXIT_STUCK_NS MHCS_SECOND       /* and without any progress */
 #define EXIT_POLL_NS  (MHCS_SECOND / 10000)
 #define CHECK_ONE_IN  16
 
@@ -188,10 +188,12 @@ static void part(struct mhcs_engine *engine)
     lose(engine, MHCS_REASON_LOST);
     if (!engine->drain.parted) {
         engine->drain.parted = true;
-        mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
-                 engine->device, engine->disarm_what,
-                 mhcs_driver_error(engine->driver, engine->disarm_result),
-                 (int)engine->disarm_result);
+        if (engine->slots) { /* else arming failed, and said so */
+            mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
+                     engine->device, engine->disarm_what,
+                     mhcs_driver_error(engine->driver, engine->disarm_result),
+                     (int)engine->disarm_result);
+        }
         mhcs_book_disarmed(&book, engine);
     }
 }

@@ -64,9 +64,10 @@ static void without_a_free_slot_a_sample_is_dropped_and_counted(void **state)
     struct rig *rig = *state;
     struct trace trace;
 
-    rig->shape.k = 1 << 14;
-    rig->settings.shapes[0].k = 1 << 14;
-    rig->calls = 8; /* of 0.94 MB: 8 chunks of the 8 MB each */
+    rig->shape.k = 2048;
+    rig->settings.shapes[0].k = 2048;
+    rig->settings.mem_mb = 1; /* 64 chunks of 15 KB */
+    rig->calls = 8;           /* of 111 KB, that is 8 chunks */
     rig_run(rig, hold_every_slot);
     read_trace(rig, &trace);
     assert_int_equal(trace.count, 8 * RIG_ROWS);

@@ -184,7 +184,7 @@ static __device__ uint32_t mhcs_nonfinite_bits(const struct mhcs_compare_params 
     return bits;
 }
 
-extern "C" __global__ void __launch_bounds__(MHCS_COMPARE_THREADS)
+extern "C" __global__ void __launch_bounds__(MHCS_COMPARE_THREADS, 1)
     mhcs_compare(const struct mhcs_compare_params p)
 {
     static_assert(MHCS_COMPARE_THREADS == 32 * MHCS_WARPS, "the sum over warps is a tree of 8");

@@ -26,7 +26,7 @@ def ulps(row):
 
 
 with e2e.scratch() as work:
-    model = e2e.checkpoint(work, layers=4, hidden=HIDDEN)
+    model = e2e.checkpoint(work, layers=3, hidden=HIDDEN)
     for precision, (path, (low, high), ulp) in TABLE.items():
         with e2e.scratch() as traces:
             e2e.client(["--checkpoint", model, "--precision", precision, "--prefill-steps", "1", "--prefill-tokens", "40",

@@ -359,3 +359,19 @@ int mhcs_model_read(const struct mhcs_model *model, const struct mhcs_model_site
 
     return mhcs_tensors_read(site->file, site->fn, first * row, to, rows * row, error);
 }
+
+int mhcs_model_read_f32(const struct mhcs_model *model, const struct mhcs_model_site *site,
+                        uint32_t first, uint32_t rows, float *to, char error[MHCS_MODEL_ERROR])
+{
+    const size_t count = (size_t)rows * model->k;
+    const int ret = mhcs_model_read(model, site, first, rows, to, error);
+
+    /* Narrower types are widened in place, from the end so that nothing is overwritten unread. */
+    for (size_t i = count; !ret && site->dtype != MHCS_F32 && i-- > 0;) {
+        uint16_t half;
+
+        memcpy(&half, (const char *)to + 2 * i, sizeof(half));
+        to[i] = site->dtype == MHCS_BF16 ? mhcs_bf16_decode(half) : mhcs_f16_decode(half);
+    }
+    return ret;
+}

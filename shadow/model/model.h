@@ -43,5 +43,8 @@ void mhcs_model_close(struct mhcs_model *model); /* NULL is fine */
 /* Rows [first, first + rows) of a site's fn, in its own dtype. 0; -errno with `error` set. */
 int mhcs_model_read(const struct mhcs_model *model, const struct mhcs_model_site *site,
                     uint32_t first, uint32_t rows, void *to, char error[MHCS_MODEL_ERROR]);
+/* The same as fp32. */
+int mhcs_model_read_f32(const struct mhcs_model *model, const struct mhcs_model_site *site,
+                        uint32_t first, uint32_t rows, float *to, char error[MHCS_MODEL_ERROR]);
 
 #endif

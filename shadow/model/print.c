@@ -30,23 +30,6 @@ static float round_to(enum mhcs_form form, float value)
     }
 }
 
-/* Rows [0, rows) of a site as fp32. */
-static int read_values(const struct mhcs_model *model, const struct mhcs_model_site *site,
-                       uint32_t rows, float *to, char *error)
-{
-    const size_t count = (size_t)rows * model->k;
-    const int ret = mhcs_model_read(model, site, 0, rows, to, error);
-
-    /* Narrower types are widened in place, from the end so that nothing is overwritten unread. */
-    for (size_t i = count; !ret && site->dtype != MHCS_F32 && i-- > 0;) {
-        uint16_t half;
-
-        memcpy(&half, (const char *)to + 2 * i, sizeof(half));
-        to[i] = mhcs_element(&half, site->dtype, 0);
-    }
-    return ret;
-}
-
 static void round_all(enum mhcs_form form, const float *from, float *to, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -56,7 +39,7 @@ static void round_all(enum mhcs_form form, const float *from, float *to, size_t 
 int mhcs_form_read(const struct mhcs_model *model, const struct mhcs_model_site *site,
                    enum mhcs_form form, float *to, char error[MHCS_MODEL_ERROR])
 {
-    const int ret = read_values(model, site, site->coefficients, to, error);
+    const int ret = mhcs_model_read_f32(model, site, 0, site->coefficients, to, error);
 
     if (!ret && form != MHCS_FORM_STORED)
         round_all(form, to, to, (size_t)site->coefficients * model->k);
@@ -102,7 +85,7 @@ int mhcs_prints_first(struct mhcs_prints *prints, char error[MHCS_MODEL_ERROR])
     if (!first)
         return out_of_memory(prints, error);
     for (size_t s = 0; !ret && s < model->site_count; s++) {
-        ret = read_values(model, &model->sites[s], 1, prints->values, error);
+        ret = mhcs_model_read_f32(model, &model->sites[s], 0, 1, prints->values, error);
         for (int f = 0; !ret && f < MHCS_FORM_COUNT; f++) {
             struct mhcs_weight_sums sums = {0};
 
@@ -132,7 +115,7 @@ int mhcs_prints_all(struct mhcs_prints *prints, char error[MHCS_MODEL_ERROR])
     for (size_t s = 0; !ret && s < model->site_count; s++) {
         const uint32_t rows = model->sites[s].coefficients;
 
-        ret = read_values(model, &model->sites[s], rows, prints->values, error);
+        ret = mhcs_model_read_f32(model, &model->sites[s], 0, rows, prints->values, error);
         for (int f = 0; !ret && f < MHCS_FORM_COUNT; f++) {
             round_all((enum mhcs_form)f, prints->values, prints->rounded, (size_t)rows * model->k);
             mhcs_host_fingerprint(prints->rounded, MHCS_F32, rows, model->k, all[s][f]);

@@ -2,17 +2,10 @@
 /* From a checkpoint to weights on the device. */
 #include "model.h"
 
-#include <limits.h>
+#include <stdbool.h>
 
 #include "check.h"
-#include "safetensors.h"
-
-struct loader {
-    struct safetensors *file;
-    struct demo_model *model;
-    enum sim_float type;
-    unsigned char *staging; /* one fn in the device's type */
-};
+#include "shadow/model/model.h"
 
 __attribute__((noreturn)) static void refuse(const char *error)
 {
@@ -20,91 +13,71 @@ __attribute__((noreturn)) static void refuse(const char *error)
     exit(1);
 }
 
-static const void *tensor(const struct loader *l, const char *site, const char *kind, int rank,
-                          int64_t rows, int64_t columns)
+static void *upload(const struct mhcs_model *from, const struct mhcs_model_site *site,
+                    enum sim_float type)
 {
-    char name[96], error[SAFETENSORS_ERROR_SIZE];
-    const int64_t shape[] = {rows, columns};
-    const void *data;
-
-    snprintf(name, sizeof name, "%s_%s", site, kind);
-    data = safetensors_f32(l->file, name, rank, shape, error);
-    if (data == NULL)
-        refuse(error);
-    return data;
-}
-
-/* The demo multiplies by fn only; a file without the site's base and scale is refused too. */
-static void *load_site(const struct loader *l, const char *site, int rows, int scales)
-{
-    int64_t k = (int64_t)DEMO_STREAMS * l->model->hidden;
-    const unsigned char *fn = tensor(l, site, "fn", 2, rows, k);
-    size_t count = (size_t)rows * (size_t)k, size = sim_float_size(l->type);
+    const size_t count = (size_t)site->coefficients * from->k, size = sim_float_size(type);
+    float *values = check_alloc(count, sizeof *values);
+    unsigned char *staging = check_alloc(count, size);
+    char error[MHCS_MODEL_ERROR];
     void *device;
 
-    tensor(l, site, "base", 1, rows, 0);
-    tensor(l, site, "scale", 1, scales, 0);
+    if (mhcs_model_read_f32(from, site, 0, site->coefficients, values, error) < 0)
+        refuse(error);
     for (size_t i = 0; i < count; i++)
-        sim_float_store(l->type, l->staging + i * size, sim_float_load(SIM_F32, fn + i * 4));
+        sim_float_store(type, staging + i * size, values[i]);
     CHECK_CUDA(cudaMalloc(&device, count * size));
-    CHECK_CUDA(cudaMemcpy(device, l->staging, count * size, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemcpy(device, staging, count * size, cudaMemcpyHostToDevice));
+    free(staging);
+    free(values);
     return device;
 }
 
-static int count_layers(const struct safetensors *file)
+/* attn and ffn of each layer, then the head: the checkpoint's own order, but for MTP blocks. */
+static void upload_sites(struct demo_model *to, const struct mhcs_model *from, const char *path,
+                         enum sim_float type)
 {
-    char name[64];
-    int layers = 0;
+    int count = 0;
 
-    do
-        snprintf(name, sizeof name, "layers.%d.hc_attn_fn", layers);
-    while (safetensors_find(file, name) != NULL && ++layers < INT_MAX);
-    return layers;
-}
+    for (size_t i = 0; i < from->site_count; i++) {
+        const struct mhcs_model_site *site = &from->sites[i];
+        const bool head = site->role == MHCS_ROLE_HEAD && site->layer < 0;
 
-static int find_hidden(const struct safetensors *file, const char *path)
-{
-    const struct safetensors_tensor *head = safetensors_find(file, "hc_head_fn");
-
-    if (head == NULL || head->rank != 2 || head->shape[1] <= 0 ||
-        head->shape[1] % DEMO_STREAMS != 0 || head->shape[1] > INT_MAX) {
-        fprintf(
-            stderr,
-            "mhcshadow-demo: %s: tensor hc_head_fn [4, 4 * hidden] gives the hidden size and is "
-            "%s; mhcshadow-make-checkpoint writes a file that works\n",
-            path, head == NULL ? "missing" : "of another shape");
+        if (head || (site->layer >= 0 && site->layer < to->layers))
+            to->sites[count++] = upload(from, site, type);
+        if (head)
+            break;
+    }
+    if (count != 2 * to->layers + 1) {
+        fprintf(stderr,
+                "mhcshadow-demo: %s has %d of the %d mixing weights that %d layers and the head "
+                "need; mhcshadow-make-checkpoint writes a file that works\n",
+                path, count, 2 * to->layers + 1, to->layers);
         exit(1);
     }
-    return (int)(head->shape[1] / DEMO_STREAMS);
 }
 
 struct demo_model *demo_model_load(const char *path, int layers,
                                    const struct demo_precision *precision)
 {
-    struct loader l = {.model = check_alloc(1, sizeof *l.model), .type = precision->operands};
-    char error[SAFETENSORS_ERROR_SIZE], site[64];
+    struct demo_model *model = check_alloc(1, sizeof *model);
+    char error[MHCS_MODEL_ERROR];
+    struct mhcs_model *from;
     int there;
 
-    if (safetensors_open(&l.file, path, error) != 0)
+    if (mhcs_model_open(&from, path, error) < 0)
         refuse(error);
-    there = count_layers(l.file);
+    there = (int)from->config.layers;
     if (layers > there) {
         fprintf(stderr, "mhcshadow-demo: %s has %d layers, not %d\n", path, there, layers);
         exit(1);
     }
-    l.model->layers = layers ? layers : there;
-    l.model->hidden = find_hidden(l.file, path);
-    l.model->sites = check_alloc((size_t)l.model->layers * 2 + 1, sizeof l.model->sites[0]);
-    l.staging = check_alloc((size_t)DEMO_COEFFICIENTS * DEMO_STREAMS * (size_t)l.model->hidden,
-                            sim_float_size(l.type));
-    for (int i = 0; i < 2 * l.model->layers; i++) {
-        snprintf(site, sizeof site, "layers.%d.hc_%s", i / 2, i % 2 ? "ffn" : "attn");
-        l.model->sites[i] = load_site(&l, site, DEMO_COEFFICIENTS, 3);
-    }
-    l.model->sites[2 * l.model->layers] = load_site(&l, "hc_head", DEMO_STREAMS, 1);
-    free(l.staging);
-    safetensors_close(l.file);
-    return l.model;
+    model->layers = layers ? layers : there;
+    model->hidden = (int)from->config.hidden;
+    model->sites = check_alloc((size_t)model->layers * 2 + 1, sizeof model->sites[0]);
+    upload_sites(model, from, path, precision->operands);
+    mhcs_model_close(from);
+    return model;
 }
 
 void demo_model_free(struct demo_model *model)

@@ -79,7 +79,7 @@ class Demo(unittest.TestCase):
             ([], 64, "--checkpoint is needed"),
             (["--checkpoint", "/nonexistent"], 1, "/nonexistent: No such file"),
             (["--checkpoint", cut], 1, f"{cut}: tensor hc_head_scale: ends at byte"),
-            (["--checkpoint", renamed], 1, "tensor layers.1.hc_ffn_scale: not in the file"),
+            (["--checkpoint", renamed], 1, "layers.1.hc_ffn_fn: the checkpoint has no scale"),
             (["--checkpoint", self.checkpoint, "--layers", "4"], 1, "has 3 layers, not 4"),
             (["--checkpoint", self.checkpoint, "--precision", "fp8"], 64, "not fp8"),
         ):

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "kernels/mhc_metrics.h"
-#include "shadow/host_dot.h"
 
 /* The row's operands as the metrics want them, and what is known of them. */
 struct row {
@@ -150,22 +149,12 @@ static bool sample_is_normalised(const struct mhcs_host_slot *slot, const struct
     return mhcs_is_normalised_f64(votes, nonzero);
 }
 
-int mhcs_host_reference(const struct mhcs_host_slot *slot, const struct mhcs_model_params *model,
-                        struct mhcs_row_result *results)
+void mhcs_host_compare(const struct mhcs_host_slot *slot, const struct mhcs_model_params *model,
+                       const struct mhcs_dots *operands, const struct mhcs_dots *checkpoint,
+                       struct mhcs_row_result *results)
 {
-    struct mhcs_dots *operands = calloc(slot->rows, sizeof(*operands));
-    struct mhcs_dots *checkpoint =
-        slot->checkpoint ? calloc(slot->rows, sizeof(*checkpoint)) : NULL;
-    int rc = -ENOMEM;
-    if (!operands || (slot->checkpoint && !checkpoint))
-        goto out;
-    rc = reference_dots(slot, false, operands);
-    if (rc == 0 && checkpoint)
-        rc = reference_dots(slot, true, checkpoint);
-    if (rc < 0)
-        goto out;
-
     const bool normalised = sample_is_normalised(slot, operands);
+
     for (uint32_t r = 0; r < slot->rows; r++) {
         struct row row = {.x_finite = true};
         row.rms = normalised ? 1
@@ -178,6 +167,22 @@ int mhcs_host_reference(const struct mhcs_host_slot *slot, const struct mhcs_mod
         sum_y(slot, r, &row);
         write_result(slot, model, &row, &results[r]);
     }
+}
+
+int mhcs_host_reference(const struct mhcs_host_slot *slot, const struct mhcs_model_params *model,
+                        struct mhcs_row_result *results)
+{
+    struct mhcs_dots *operands = calloc(slot->rows, sizeof(*operands));
+    struct mhcs_dots *checkpoint =
+        slot->checkpoint ? calloc(slot->rows, sizeof(*checkpoint)) : NULL;
+    int rc = -ENOMEM;
+    if (!operands || (slot->checkpoint && !checkpoint))
+        goto out;
+    rc = reference_dots(slot, false, operands);
+    if (rc == 0 && checkpoint)
+        rc = reference_dots(slot, true, checkpoint);
+    if (rc == 0)
+        mhcs_host_compare(slot, model, operands, checkpoint, results);
 out:
     free(operands);
     free(checkpoint);

@@ -14,6 +14,7 @@
 #define MHCS_HOST_REFERENCE_H
 
 #include "kernels/kernels.h"
+#include "shadow/host_dot.h"
 
 /* One slot in host memory, packed as mhcs_snapshot packs it. */
 struct mhcs_host_slot {
@@ -30,6 +31,12 @@ struct mhcs_host_slot {
 /* Fills results[R] as mhcs_compare would, without rounding on the way. 0, or -ENOMEM. */
 int mhcs_host_reference(const struct mhcs_host_slot *slot, const struct mhcs_model_params *model,
                         struct mhcs_row_result *results);
+
+/* The same from references that were computed elsewhere: dot and abs_dot of alpha and beta already,
+ * square_sum in `operands`; checkpoint NULL: none. Of the slot x, c and the sizes are read. */
+void mhcs_host_compare(const struct mhcs_host_slot *slot, const struct mhcs_model_params *model,
+                       const struct mhcs_dots *operands, const struct mhcs_dots *checkpoint,
+                       struct mhcs_row_result *results);
 
 /* Judges an fp32 reference: rel[r] = norm2(raw[r] - exact) / norm2(exact) against the operands of
  * the slot; NaN for a zero or non-finite row. raw is [R][MHCS_COEFFICIENTS] as mhcs_reference

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "bell.h"
+#include "tools/microtest/bell.h"
 #include "check.h"
 
 #define UNIT          0x1p-15f /* deviation 1.15 */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "bell.h"
+#include "tools/microtest/bell.h"
 #include "check.h"
 #include "forward.h"
 #include "option.h"

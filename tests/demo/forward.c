@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "activations.h"
-#include "bell.h"
+#include "tools/microtest/bell.h"
 #include "check.h"
 
 #define WORKSPACE_BYTES (4096 * 1024 * 2 + 16 * 1024 * 8) /* PyTorch's default */

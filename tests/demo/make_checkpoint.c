@@ -1,41 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mhcshadow-make-checkpoint: writes a safetensors file with the hyper-connection tensors of a
- * DeepSeek-V4 checkpoint, drawn with the statistics of the real ones: fn has an rms of 0.034 to
- * 0.046 with rare weights of up to 0.63 to 1.06 in a bell-shaped body, scale is about 2.076, 0.0187
- * and 0.246, all fp32 with a full mantissa. Each tensor has a seed of its own, so that a file with
- * fewer layers begins like one with more.
+ * DeepSeek-V4 checkpoint, made up with the statistics of the real ones, and on request the
+ * config.json that belongs to it.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bell.h"
+#include "kernels/kernels.h"
 #include "option.h"
-
-#define STREAMS      4
-#define COEFFICIENTS 24
-#define HIDDEN_MIN   64   /* smaller fn can't hold the rare weights at this rms */
-#define HEAVY_EVERY  2048 /* of so many weights of fn, one is rare */
-#define HEAVY_SPAN   3.2  /* they go down to absmax * exp(-3.2), into the body */
-
-enum kind { FN, BASE, SCALE };
+#include "tools/microtest/synthetic.h"
 
 struct tensor {
     char name[64];
-    enum kind kind;
+    struct mhcs_weight_name of;
     int rows, columns; /* columns 0: a vector */
 };
 
 struct options {
     long layers, hidden;
     uint64_t seed;
-    const char *out;
+    const char *out, *config;
 };
 
 static size_t count_of(const struct tensor *t)
@@ -46,69 +36,26 @@ static size_t count_of(const struct tensor *t)
 /* The i-th tensor of the file; false past the last. */
 static bool tensor_at(const struct options *o, long i, struct tensor *ret)
 {
-    static const char *const kinds[] = {[FN] = "fn", [BASE] = "base", [SCALE] = "scale"};
     long layer = i / 6;
     bool head = layer == o->layers;
 
-    ret->kind = (enum kind)(i % 3);
     if (layer > o->layers || (head && i % 6 > 2))
         return false;
+    ret->of = (struct mhcs_weight_name){.role = head        ? MHCS_ROLE_HEAD
+                                                : i % 6 < 3 ? MHCS_ROLE_ATTN
+                                                            : MHCS_ROLE_FFN,
+                                        .part = (enum mhcs_part_of_site)(i % 3),
+                                        .block = head ? -1 : (int32_t)layer};
     if (head)
-        snprintf(ret->name, sizeof ret->name, "hc_head_%s", kinds[ret->kind]);
+        snprintf(ret->name, sizeof ret->name, "hc_head_%s", mhcs_part_name(ret->of.part));
     else
         snprintf(ret->name, sizeof ret->name, "layers.%ld.hc_%s_%s", layer,
-                 i % 6 < 3 ? "attn" : "ffn", kinds[ret->kind]);
-    ret->rows = ret->kind == SCALE ? (head ? 1 : 3) : (head ? STREAMS : COEFFICIENTS);
-    ret->columns = ret->kind == FN ? (int)(STREAMS * o->hidden) : 0;
+                 mhcs_role_name(ret->of.role), mhcs_part_name(ret->of.part));
+    ret->rows = head ? MHCS_COEFFICIENTS_HEAD : MHCS_COEFFICIENTS;
+    if (ret->of.part == MHCS_SITE_SCALE)
+        ret->rows = head ? 1 : 3;
+    ret->columns = ret->of.part == MHCS_SITE_FN ? (int)(MHCS_STREAMS * o->hidden) : 0;
     return true;
-}
-
-static double normal(uint64_t *random)
-{
-    return bell_next(random) / BELL_DEVIATION;
-}
-
-/* The rare weights are a ladder from absmax down, equal steps in the logarithm, at random places;
- * the body is scaled so that all together have the wanted rms. */
-static void draw_fn(float *fn, size_t count, uint64_t *random)
-{
-    double rms = 0.034 + 0.012 * random_unit(random);
-    double absmax = 0.63 + 0.43 * random_unit(random);
-    size_t heavy = count / HEAVY_EVERY + 1;
-    double heavy_squares = 0, body_squares = 0, body;
-
-    for (size_t i = 0; i < heavy; i++)
-        heavy_squares += absmax * absmax * exp(-2 * HEAVY_SPAN * (double)i / (double)heavy);
-    for (size_t i = 0; i < count; i++) {
-        double value = normal(random);
-
-        body_squares += value * value;
-        fn[i] = (float)value;
-    }
-    /* A head of few weights: absmax alone would exceed the rms. */
-    body = sqrt(fmax((double)count * rms * rms - heavy_squares, 0.25 * (double)count * rms * rms) /
-                body_squares);
-    for (size_t i = 0; i < count; i++)
-        fn[i] = (float)(fn[i] * body);
-    for (size_t i = 0; i < heavy; i++) {
-        uint64_t place = random_next(random);
-        double value = absmax * exp(-HEAVY_SPAN * (double)i / (double)heavy);
-
-        fn[(place >> 1) % count] = (float)(place & 1 ? -value : value);
-    }
-}
-
-static void draw(const struct tensor *t, float *values, uint64_t *random)
-{
-    static const double scale[] = {2.076, 0.0187, 0.246};
-
-    if (t->kind == FN) {
-        draw_fn(values, count_of(t), random);
-        return;
-    }
-    for (int i = 0; i < t->rows; i++)
-        values[i] =
-            (float)(t->kind == BASE ? normal(random) : scale[i] * exp(0.1 * normal(random)));
 }
 
 /* The JSON header, padded so that the data begins at a multiple of 8. Returns its length. */
@@ -139,16 +86,12 @@ static size_t print_header(const struct options *o, char **ret_text)
 
 static bool write_data(const struct options *o, FILE *f)
 {
-    float *values = malloc(sizeof(float) * COEFFICIENTS * STREAMS * (size_t)o->hidden);
+    float *values = malloc(sizeof(float) * MHCS_COEFFICIENTS * MHCS_STREAMS * (size_t)o->hidden);
     struct tensor t;
     bool good = values != NULL;
 
     for (long i = 0; good && tensor_at(o, i, &t); i++) {
-        /* The head's seeds do not depend on the number of layers. */
-        uint64_t number = i / 6 == o->layers ? (uint64_t)(-1 - i % 6) : (uint64_t)i;
-        uint64_t random = mix64(o->seed ^ mix64(number + 1));
-
-        draw(&t, values, &random);
+        mhcs_synthetic_draw(o->seed, &t.of, (uint32_t)o->hidden, values);
         good = fwrite(values, sizeof(float), count_of(&t), f) == count_of(&t);
     }
     free(values);
@@ -170,29 +113,39 @@ static bool write_file(const struct options *o, FILE *f)
     return good;
 }
 
+static bool write_config(const struct options *o, FILE *f)
+{
+    return fprintf(f,
+                   "{\"model_type\": \"deepseek_v4\", \"hidden_size\": %ld, "
+                   "\"num_hidden_layers\": %ld, \"hc_mult\": %d, \"hc_sinkhorn_iters\": 20, "
+                   "\"hc_eps\": 1e-06, \"rms_norm_eps\": 1e-06}\n",
+                   o->hidden, o->layers, MHCS_STREAMS) > 0;
+}
+
 /* Under a name of its own until it is whole. */
-static int make(const struct options *o)
+static int make(const struct options *o, const char *out,
+                bool (*write)(const struct options *o, FILE *f))
 {
     char *partial = NULL;
     FILE *f = NULL;
     bool good;
 
-    if (asprintf(&partial, "%s.%ld.partial", o->out, (long)getpid()) < 0)
+    if (asprintf(&partial, "%s.%ld.partial", out, (long)getpid()) < 0)
         return ENOMEM;
     f = fopen(partial, "wb");
-    good = f != NULL && write_file(o, f);
+    good = f != NULL && write(o, f);
     if (f != NULL)
         good = fclose(f) == 0 && good;
-    good = good && rename(partial, o->out) == 0;
+    good = good && rename(partial, out) == 0;
     if (!good) {
-        fprintf(stderr, "mhcshadow-make-checkpoint: %s: %s\n", o->out, strerror(errno));
+        fprintf(stderr, "mhcshadow-make-checkpoint: %s: %s\n", out, strerror(errno));
         unlink(partial);
     }
     free(partial);
     return good ? 0 : 1;
 }
 
-enum { KEY_LAYERS = 256, KEY_HIDDEN, KEY_SEED }; /* beyond characters: no short ones */
+enum { KEY_LAYERS = 256, KEY_HIDDEN, KEY_SEED, KEY_CONFIG }; /* beyond characters: no short ones */
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -203,10 +156,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->layers = option_number(state, arg, 0, 10000);
         return 0;
     case KEY_HIDDEN:
-        o->hidden = option_number(state, arg, HIDDEN_MIN, 1 << 20);
+        o->hidden = option_number(state, arg, MHCS_SYNTHETIC_HIDDEN_MIN, 1 << 20);
         return 0;
     case KEY_SEED:
         o->seed = (uint64_t)option_number(state, arg, 0, LONG_MAX);
+        return 0;
+    case KEY_CONFIG:
+        o->config = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
@@ -228,6 +184,7 @@ int main(int argc, char **argv)
         {"layers", KEY_LAYERS, "N", 0, "number of layers (43, as DeepSeek-V4-Flash)", 0},
         {"hidden", KEY_HIDDEN, "N", 0, "hidden size (4096); fn is [24, 4 * hidden]", 0},
         {"seed", KEY_SEED, "N", 0, "seed of all values (1)", 0},
+        {"config", KEY_CONFIG, "FILE", 0, "also write the model's config.json to FILE", 0},
         {0},
     };
     static const struct argp argp = {
@@ -240,5 +197,7 @@ int main(int argc, char **argv)
     struct options o = {.layers = 43, .hidden = 4096, .seed = 1};
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    return make(&o);
+    if (make(&o, o.out, write_file) != 0)
+        return 1;
+    return o.config ? make(&o, o.config, write_config) : 0;
 }

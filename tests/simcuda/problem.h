@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "gemm.h"
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 
 struct problem {
     struct sim_gemm gemm;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "rounding.h"
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 
 #define DRAWS 200000
 #define SEED  11

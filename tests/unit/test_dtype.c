@@ -12,7 +12,7 @@
 
 #include "kernels/dtype.h"
 #include "shadow/host_reference.h"
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 #include "tests/simcuda/rounding.h"
 
 static void every_bf16_and_fp16_survives_a_round_trip(void **state)

@@ -15,7 +15,7 @@
 
 #include "kernels/kernels.h"
 #include "shadow/host_reference.h"
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 
 #define M 24
 #define K 64

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 #include "tests/simcuda/rounding.h"
 
 static void *allocate(size_t count, size_t size)

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "device.h"
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 
 /* Where a matrix of the GEMM lies: `by_rows`: rows of length k next to each other, else transposed;
  * `gap` elements between lines; `offset` elements into the allocation. */

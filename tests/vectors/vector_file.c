@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/demo/bell.h"
+#include "tools/microtest/bell.h"
 
 static const char *const path_names[MHCS_PATHS] = {"production", "operands", "checkpoint"};
 

@@ -2,8 +2,8 @@
 /* Seeded random numbers: splitmix64, and bell-shaped integers as sums of its four 16-bit parts. The
  * generator of tests/vectors/README.md.
  */
-#ifndef DEMO_BELL_H
-#define DEMO_BELL_H
+#ifndef MHCS_BELL_H
+#define MHCS_BELL_H
 
 #include <stdint.h>
 

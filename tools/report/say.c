@@ -6,9 +6,6 @@
 #include "tools/report/conclude.h"
 #include "tools/report/text.h"
 
-/* Below this error of comb and y, rounding of the mixing GEMM is not what a user notices. */
-#define HARMLESS 0.01
-
 static const char *reference_name(enum mhcs_path reference)
 {
     return reference == MHCS_OPERANDS ? "the operands reference" : "the checkpoint";
@@ -35,7 +32,7 @@ static bool is_harmless(const struct mhcs_collect *collect)
 {
     const double comb = metric_rms(collect, MHCS_METRIC(comb_err));
 
-    return !(comb >= HARMLESS) && metric_rms(collect, MHCS_METRIC(y_rel)) < HARMLESS;
+    return !(comb >= MHCS_HARMLESS) && metric_rms(collect, MHCS_METRIC(y_rel)) < MHCS_HARMLESS;
 }
 
 /* "comb is off by 0.15 % rms after Sinkhorn, y by 1.2e-03 (1 - cosine at most 3.1e-06)" */

@@ -24,6 +24,8 @@
 #define MHCS_ALPHA      0.01
 /* A single row this many times above expectation: below 1e-15 by chance for 24 coefficients. */
 #define MHCS_ISOLATED_RATIO 8.0
+/* Below this error of comb and y, rounding of the mixing GEMM is not what a user notices. */
+#define MHCS_HARMLESS 0.01
 
 /* What is known of a group against one reference. All zero: empty. */
 struct mhcs_evidence {

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mhcshadow-microtest: the numbers of the incident, against an oracle, and its options.
+
+Usage: test_microtest.py mhcshadow-microtest mhcshadow-make-checkpoint
+"""
+import array
+import json
+import math
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MICROTEST, MAKE_CHECKPOINT = sys.argv[1:3]
+del sys.argv[1:3]
+PATHS = ("bf16", "bf16 split-K", "fp16", "tf32")
+
+
+def run(*options, **more):
+    return subprocess.run([MICROTEST, *options], capture_output=True, text=True, **more)
+
+
+def found(*options):
+    result = run("--json", *options)
+    assert (result.returncode, result.stderr) == (0, ""), result
+    return json.loads(result.stdout)
+
+
+def write_tensors(path, tensors):
+    """tensors: {name: (dtype, shape, bytes)}"""
+    header, data = {}, b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_tensors(path):
+    with open(path, "rb") as f:
+        (length,) = struct.unpack("<Q", f.read(8))
+        header = json.loads(f.read(length))
+        data = f.read()
+    header.pop("__metadata__", None)
+    return {n: array.array("f", data[slice(*e["data_offsets"])]) for n, e in header.items()}
+
+
+def rounded(value, bits):
+    """To `bits` significant bits, halves to even; in range of the format."""
+    if value == 0:
+        return 0.0
+    exponent = math.floor(math.log2(abs(value))) + 1 - bits
+    return round(value / 2.0**exponent) * 2.0**exponent
+
+
+def norm(values):
+    return math.sqrt(math.fsum(v * v for v in values))
+
+
+def maps(raw, x, scale, base, eps=1e-6):
+    """pre, post, comb of one row, as doc/metrics.md has them."""
+    rms = 1 / math.sqrt(math.fsum(v * v for v in x) / len(x) + eps)
+    z = [m * rms * scale[0 if i < 4 else 1 if i < 8 else 2] + base[i] for i, m in enumerate(raw)]
+    sigmoid = [1 / (1 + math.exp(-v)) for v in z[:8]]
+    pre, post = [s + eps for s in sigmoid[:4]], [2 * s for s in sigmoid[4:]]
+    comb = [z[8 + 4 * j : 12 + 4 * j] for j in range(4)]
+    comb = [[math.exp(v - max(row)) for v in row] for row in comb]
+    comb = [[v / sum(row) + eps for v in row] for row in comb]
+    for i in range(20):
+        if i > 0:
+            comb = [[v / (sum(row) + eps) for v in row] for row in comb]
+        sums = [sum(row[k] for row in comb) + eps for k in range(4)]
+        comb = [[v / sums[k] for k, v in enumerate(row)] for row in comb]
+    return pre, post, [v for row in comb for v in row]
+
+
+class Microtest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def test_it_finds_what_the_incident_found(self):
+        # 22 layers at the full hidden size: after layer 20, 21 layers are through.
+        result = found("--synthetic", "--layers", "22", "--list", "0,10", "--rows", "32")
+        self.assertEqual(result["verdict"], "PASS")
+        split, bf16 = result["paths"]["bf16 split-K"], result["paths"]["bf16"]
+        self.assertTrue(2.8e-3 < split["raw"] < 3.1e-3, split)
+        self.assertTrue(2.3e-3 < bf16["raw"] < 2.5e-3, bf16)
+        for path in PATHS:
+            self.assertTrue(0.9 < result["paths"][path]["ratio"] < 1.1, path)
+            self.assertLess(result["drift"][path][20]["cosine_distance"], 1e-4)
+            self.assertEqual(len(result["drift"][path]), 22)
+        self.assertTrue(0.5e-3 < bf16["y_low"] <= bf16["y_high"] < 3e-3, bf16)
+        self.assertTrue(2.0e-4 < result["paths"]["tf32"]["raw"] < 2.4e-4)
+        self.assertTrue(2.7e-4 < result["paths"]["fp16"]["raw"] < 3.2e-4)
+        for site in result["sites"]:
+            self.assertLess(site["fp64_check"], 2e-6)
+            if site["role"] != "head":
+                operands = site["errors"]["bf16"]["operands"]["raw"]
+                self.assertTrue(1.5e-3 < operands < 1.8e-3, site)
+
+    def test_weights_states_and_errors_are_those_of_an_oracle(self):
+        checkpoint = self.path("model.safetensors")
+        subprocess.run([MAKE_CHECKPOINT, "--layers", "1", "--hidden", "64", checkpoint], check=True)
+        tensors = read_tensors(checkpoint)
+        random = 1
+        x = []
+        for _ in range(3):
+            row = []
+            for _ in range(256):
+                random = (random * 6364136223846793005 + 1442695040888963407) % 2**64
+                row.append(rounded(((random >> 33) - 2**30) / 2**30, 8))
+            x.append(row)
+        write_tensors(
+            self.path("x"), {"x": ("F32", [3, 4, 64], struct.pack("<768f", *sum(x, [])))}
+        )
+        result = found("--model", checkpoint, "--states", self.path("x"))
+        self.assertEqual(result["run"]["rows"], 3)
+        self.assertTrue(result["run"]["states_are_bf16"])
+        self.assertIn("rms_norm_eps", result["model"]["missing"])
+        site = result["sites"][1]
+        self.assertEqual(site["site"], "layers.0.hc_ffn_fn")
+        fn = tensors["layers.0.hc_ffn_fn"]
+        self.assertAlmostEqual(site["absmax"], max(map(abs, fn)), delta=1e-7)
+        self.assertAlmostEqual(site["rms"], norm(fn) / math.sqrt(len(fn)), delta=1e-8)
+        scale, base = tensors["layers.0.hc_ffn_scale"], tensors["layers.0.hc_ffn_base"]
+        for got, wanted in zip(site["scale"], scale):
+            self.assertAlmostEqual(got, wanted, delta=1e-6)
+
+        weights = [fn[256 * j : 256 * (j + 1)] for j in range(24)]
+        squares, y_errors, y_norms, comb_errors, comb_norms = [], [], [], [], []
+        for row in x:
+            exact = [math.fsum(a * b for a, b in zip(row, w)) for w in weights]
+            made = [rounded(math.fsum(a * rounded(b, 8) for a, b in zip(row, w)), 8) for w in weights]
+            squares.append((norm(a - b for a, b in zip(made, exact)) / norm(exact)) ** 2)
+            pre, _, comb = maps(exact, row, scale, base)
+            made_pre, _, made_comb = maps(made, row, scale, base)
+            y = [sum(p * row[64 * i + d] for i, p in enumerate(pre)) for d in range(64)]
+            made_y = [sum(p * row[64 * i + d] for i, p in enumerate(made_pre)) for d in range(64)]
+            y_errors += [a - b for a, b in zip(made_y, y)]
+            y_norms += y
+            comb_errors += [a - b for a, b in zip(made_comb, comb)]
+            comb_norms += comb
+        got = site["errors"]["bf16"]["fp32"]
+        for name, wanted in (
+            ("raw", math.sqrt(sum(squares) / 3)),
+            ("comb", norm(comb_errors) / norm(comb_norms)),
+            ("y", norm(y_errors) / norm(y_norms)),
+        ):
+            self.assertAlmostEqual(got[name] / wanted, 1, delta=2e-3, msg=name)
+
+    def test_a_checkpoint_gives_what_its_made_up_weights_give(self):
+        options = ("--rows", "16", "--list", "all")
+        subprocess.run(
+            [MAKE_CHECKPOINT, "--layers", "2", "--hidden", "64", "--config", self.path("config.json"),
+             self.path("model.safetensors")],
+            check=True,
+        )
+        one = found("--model", self.folder.name, *options)
+        other = found("--synthetic", "--layers", "2", "--hidden", "64", *options)
+        self.assertEqual(one["model"]["missing"], "")
+        self.assertEqual(len(one["sites"]), 5)
+        for key in ("sites", "drift", "paths"):
+            self.assertEqual(one[key], other[key])
+
+    def test_threads_do_not_change_the_result(self):
+        options = ("--synthetic", "--layers", "2", "--hidden", "64", "--rows", "40")
+        one = found(*options, "--threads", "1")
+        for threads in ("2", "5"):
+            more = found(*options, "--threads", threads)
+            for key in ("sites", "drift", "paths", "verdict"):
+                self.assertEqual(one[key], more[key])
+
+    def test_fp32_states_are_rounded_by_the_narrow_paths_and_expected_to_be(self):
+        options = ("--synthetic", "--layers", "2", "--hidden", "512", "--list", "all")
+        narrow, wide = found(*options), found(*options, "--fp32-states")
+        self.assertFalse(wide["run"]["states_are_bf16"])
+        ratio = wide["paths"]["bf16"]["raw"] / narrow["paths"]["bf16"]["raw"]
+        self.assertTrue(1.15 < ratio < 1.3, ratio)  # sqrt(3 roundings / 2)
+        self.assertTrue(0.9 < wide["paths"]["bf16"]["ratio"] < 1.1)
+
+    def test_files_of_the_safetensors_package_are_read(self):
+        try:
+            import numpy
+            import safetensors.numpy
+        except ImportError:
+            self.skipTest("the safetensors package is not installed")
+        subprocess.run(
+            [MAKE_CHECKPOINT, "--layers", "1", "--hidden", "64", self.path("ours.safetensors")],
+            check=True,
+        )
+        # Both ways: the package reads ours and writes what we then read.
+        tensors = safetensors.numpy.load_file(self.path("ours.safetensors"))
+        safetensors.numpy.save_file(tensors, self.path("theirs.safetensors"), {"format": "pt"})
+        ours = found("--model", self.path("ours.safetensors"), "--rows", "4")
+        theirs = found("--model", self.path("theirs.safetensors"), "--rows", "4")
+        self.assertEqual(ours["sites"], theirs["sites"])
+        self.assertEqual(numpy.float32, tensors["hc_head_fn"].dtype)
+
+    def test_the_tables_say_what_the_json_says(self):
+        options = ("--synthetic", "--layers", "2", "--hidden", "64", "--rows", "16")
+        result, text = found(*options), run(*options).stdout
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100, line)
+            self.assertNotRegex(line, r"\b0\.0000\b")
+        for path in PATHS:
+            raw = result["paths"][path]["raw"]
+            self.assertRegex(text, rf"  {re.escape(path)} +{raw:.3e} +.* PASS")
+        self.assertRegex(text, r"VERDICT PASS: the coarsest precision, bf16 split-K, is off by ")
+        self.assertIn("hc_head_fn", text)
+
+    def test_progress_goes_to_a_terminal_only(self):
+        options = ("--synthetic", "--layers", "1", "--hidden", "64", "--rows", "4")
+        self.assertEqual(run(*options).stderr, "")
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([MICROTEST, *options], stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        seen = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        except OSError:
+            pass  # the other end is closed
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        self.assertIn(b"layers.0.hc_ffn_fn       2 of 3", seen)
+
+    def test_bad_usage_and_files_are_said(self):
+        x = self.path("x.safetensors")
+        write_tensors(x, {"a": ("F32", [2, 8], bytes(64)), "b": ("U8", [3], bytes(3))})
+        small = ("--synthetic", "--layers", "1", "--hidden", "64")
+        for options, text in (
+            ((), "say --model PATH or --synthetic"),
+            (("--model", "x", "--synthetic"), "say --model PATH or --synthetic"),
+            (("--synthetic", "--rows", "0"), "0 is not a number from 1"),
+            (("--synthetic", "--list", "1,x"), "1,x is neither all nor a list of layers"),
+            (("--synthetic", "--outlier-share", "2"), "2 is not a number from 0 to 1"),
+            (("--model", "/nonexistent"), "/nonexistent: No such file or directory"),
+            (("--model", self.folder.name), "no mixing weights in it"),
+            ((*small, "--states", x), "2 tensors in it: say which one with --tensor"),
+            ((*small, "--states", x, "--tensor", "c"), "tensor c: not in the file"),
+            ((*small, "--states", x, "--tensor", "a"), "tensor a: is F32 [2, 8]; rows of the mixing"),
+            ((*small, "--states", x, "--tensor", "b"), "tensor b: is U8 [3]; rows of the mixing"),
+        ):
+            result = run(*options)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), options)
+            self.assertIn(text, result.stderr)
+
+    def test_a_result_that_can_not_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(
+                [MICROTEST, "--synthetic", "--layers", "1", "--hidden", "64", "--rows", "4"],
+                stdout=full, stderr=subprocess.PIPE, text=True,
+            )
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("writing the result", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

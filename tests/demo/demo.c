@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "tools/microtest/bell.h"
 #include "check.h"
@@ -16,9 +17,9 @@
 struct options {
     const char *checkpoint;
     const struct demo_precision *precision;
-    int prefill_steps, prefill_tokens, decode_steps, layers, streams;
+    int prefill_steps, prefill_tokens, decode_steps, layers, streams, pause;
     uint64_t seed;
-    bool quiet;
+    bool cast, quiet;
 };
 
 enum {
@@ -30,12 +31,15 @@ enum {
     KEY_LAYERS,
     KEY_SEED,
     KEY_STREAMS,
+    KEY_CAST,
+    KEY_PAUSE,
     KEY_QUIET,
 };
 
 static const struct argp_option option_list[] = {
-    {"checkpoint", KEY_CHECKPOINT, "FILE", 0,
-     "safetensors file with layers.N.hc_* and hc_head_* (needed); it gives hidden size and layers",
+    {"checkpoint", KEY_CHECKPOINT, "PATH", 0,
+     "safetensors file or directory with the mixing weights (needed); it gives hidden size and "
+     "layers",
      0},
     {"precision", KEY_PRECISION, "NAME", 0, DEMO_PRECISIONS " (bf16)", 0},
     {"prefill-steps", KEY_PREFILL_STEPS, "N", 0, "prefill passes (1)", 0},
@@ -44,6 +48,8 @@ static const struct argp_option option_list[] = {
     {"layers", KEY_LAYERS, "N", 0, "use only the first N layers", 0},
     {"seed", KEY_SEED, "N", 0, "seed of x and of the decode passes' tokens (1)", 0},
     {"streams", KEY_STREAMS, "N", 0, "streams that take the passes in turn (1)", 0},
+    {"cast", KEY_CAST, NULL, 0, "weights come to the same temporary buffer for every call", 0},
+    {"pause", KEY_PAUSE, "MS", 0, "milliseconds between passes: a simulated GPU is slow (0)", 0},
     {"quiet", KEY_QUIET, NULL, 0, "only the last line", 0},
     {0},
 };
@@ -79,6 +85,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_STREAMS:
         o->streams = (int)option_number(state, arg, 1, 64);
         return 0;
+    case KEY_CAST:
+        o->cast = true;
+        return 0;
+    case KEY_PAUSE:
+        o->pause = (int)option_number(state, arg, 0, 60000);
+        return 0;
     case KEY_QUIET:
         o->quiet = true;
         return 0;
@@ -100,6 +112,8 @@ static void run_steps(const struct options *o, struct demo_forward *f)
         int tokens =
             prefill ? o->prefill_tokens : 1 + (int)(random_next(&random) % DECODE_TOKENS_MAX);
 
+        if (i > 0 && o->pause > 0)
+            usleep((useconds_t)o->pause * 1000);
         demo_forward_step(f, tokens);
         if (!o->quiet)
             fprintf(stderr, "%s pass queued, %d token%s\n", prefill ? "prefill" : "decode", tokens,
@@ -130,9 +144,10 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     CHECK_CUDA(cudaSetDevice(0));
     model = demo_model_load(o.checkpoint, o.layers, o.precision);
-    f = demo_forward_new(
-        model, o.precision, o.streams,
-        o.prefill_tokens > DECODE_TOKENS_MAX ? o.prefill_tokens : DECODE_TOKENS_MAX, o.seed);
+    f = demo_forward_new(model, o.precision, o.streams,
+                         o.prefill_tokens > DECODE_TOKENS_MAX ? o.prefill_tokens
+                                                              : DECODE_TOKENS_MAX,
+                         o.seed, o.cast);
     run_steps(&o, f);
     counts = demo_forward_finish(f);
     printf("%s, %d layers, hidden %d, %d prefill and %d decode passes: %" PRIu64

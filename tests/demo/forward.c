@@ -24,6 +24,7 @@ struct result {
 struct lane {
     cudaStream_t stream;
     void *x, *c, *workspace; /* device, used anew by every call */
+    void *cast;              /* the same, for weights; NULL: they are used where they lie */
     struct stage {
         void *x; /* pinned */
         cudaEvent_t copied;
@@ -43,6 +44,7 @@ struct demo_forward {
     void *gate, *narrow; /* device, bf16: [256][hidden], and [24][hidden] with m of a mixing GEMM */
     struct lane *lanes;
     int lane_count;
+    bool cast;
     uint64_t steps, calls;
     struct demo_counts counts;
 };
@@ -69,6 +71,12 @@ static size_t step_calls(const struct demo_forward *f)
     return 2 * layers + 1 + 2 * (layers / GATE_EVERY + 1);
 }
 
+static size_t weight_bytes(const struct demo_forward *f, int rows)
+{
+    return (size_t)rows * DEMO_STREAMS * (size_t)f->model->hidden *
+           sim_float_size(f->precision->operands);
+}
+
 static void lane_open(const struct demo_forward *f, struct lane *lane, size_t tokens)
 {
     size_t x_bytes = tokens * DEMO_STREAMS * (size_t)f->model->hidden * sizeof(float);
@@ -77,6 +85,8 @@ static void lane_open(const struct demo_forward *f, struct lane *lane, size_t to
     CHECK_CUDA(cudaMalloc(&lane->x, x_bytes));
     CHECK_CUDA(cudaMalloc(&lane->c, tokens * GATE_ROWS * sizeof(float)));
     CHECK_CUDA(cudaMalloc(&lane->workspace, WORKSPACE_BYTES));
+    if (f->cast)
+        CHECK_CUDA(cudaMalloc(&lane->cast, weight_bytes(f, DEMO_COEFFICIENTS)));
     for (int i = 0; i < STAGES; i++) {
         CHECK_CUDA(cudaMallocHost(&lane->stages[i].x, x_bytes));
         CHECK_CUDA(cudaEventCreateWithFlags(&lane->stages[i].copied, cudaEventDisableTiming));
@@ -91,6 +101,7 @@ static void lane_close(struct lane *lane)
     CHECK_CUDA(cudaFree(lane->x));
     CHECK_CUDA(cudaFree(lane->c));
     CHECK_CUDA(cudaFree(lane->workspace));
+    CHECK_CUDA(cudaFree(lane->cast));
     for (int i = 0; i < STAGES; i++) {
         CHECK_CUDA(cudaFreeHost(lane->stages[i].x));
         CHECK_CUDA(cudaEventDestroy(lane->stages[i].copied));
@@ -116,12 +127,13 @@ static void *other_weight(const struct demo_forward *f, int rows, uint64_t seed)
 
 struct demo_forward *demo_forward_new(const struct demo_model *model,
                                       const struct demo_precision *precision, int streams,
-                                      int tokens_max, uint64_t seed)
+                                      int tokens_max, uint64_t seed, bool cast)
 {
     struct demo_forward *f = check_alloc(1, sizeof *f);
 
     f->model = model;
     f->precision = precision;
+    f->cast = cast;
     f->streams_x = demo_activations_new(DEMO_STREAMS * model->hidden, seed);
     f->hidden_x = demo_activations_new(model->hidden, seed);
     f->gate = other_weight(f, GATE_ROWS, mix64(seed));
@@ -200,14 +212,28 @@ static void linear(struct demo_forward *f, struct lane *lane,
     download_c(f, lane, (size_t)rows * (size_t)tokens * sim_float_size(precision->out));
 }
 
+/* Where the GEMM finds a site's weights. A server that keeps fp32 weights and multiplies in bf16
+ * casts them for every call, to memory that the allocator hands out again and again; here they are
+ * copied. */
+static const void *place_weight(struct demo_forward *f, struct lane *lane, int site, int rows)
+{
+    const void *weight = f->model->sites[site];
+
+    if (!f->cast)
+        return weight;
+    CHECK_CUDA(cudaMemcpyAsync(lane->cast, weight, weight_bytes(f, rows), cudaMemcpyDeviceToDevice,
+                               lane->stream));
+    return lane->cast;
+}
+
 static void mixing(struct demo_forward *f, struct lane *lane, int site, int tokens)
 {
     bool head = site == 2 * f->model->layers;
+    int rows = head ? DEMO_STREAMS : DEMO_COEFFICIENTS;
     int k = DEMO_STREAMS * f->model->hidden;
 
     upload_x(lane, f->streams_x, f->precision->operands, tokens, k, f->calls);
-    linear(f, lane, f->precision, f->model->sites[site], head ? DEMO_STREAMS : DEMO_COEFFICIENTS,
-           tokens, k);
+    linear(f, lane, f->precision, place_weight(f, lane, site, rows), rows, tokens, k);
     if (head)
         f->counts.head++;
     else

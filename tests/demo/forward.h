@@ -8,6 +8,8 @@
 #ifndef DEMO_FORWARD_H
 #define DEMO_FORWARD_H
 
+#include <stdbool.h>
+
 #include "model.h"
 
 struct demo_forward;
@@ -18,9 +20,10 @@ struct demo_counts {
     uint64_t checksum;     /* of every C; independent of the order in which streams ran */
 };
 
+/* `cast`: weights come to a temporary buffer for every call. */
 struct demo_forward *demo_forward_new(const struct demo_model *model,
                                       const struct demo_precision *precision, int streams,
-                                      int tokens_max, uint64_t seed);
+                                      int tokens_max, uint64_t seed, bool cast);
 
 /* Queues one forward pass over `tokens` (<= tokens_max). May wait for an older one. */
 void demo_forward_step(struct demo_forward *f, int tokens);

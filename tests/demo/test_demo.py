@@ -51,6 +51,10 @@ class Demo(unittest.TestCase):
                 options = ("--precision", precision, "--streams", str(streams))
                 self.assertEqual(self.last_line(*options, order=order), wanted, (order, streams))
 
+    def test_cast_weights_do_not_change_the_checksum(self):
+        for order in ("lazy", "threads"):
+            self.assertEqual(self.last_line("--cast", "--streams", "2", order=order), self.last_line())
+
     def test_precision_seed_and_steps_change_the_checksum(self):
         lines = [self.last_line("--precision", precision) for precision in PRECISIONS]
         lines.append(self.last_line("--seed", "2"))
@@ -93,7 +97,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         for option in (
             "checkpoint precision prefill-steps prefill-tokens decode-steps layers seed streams "
-            "quiet"
+            "cast pause quiet"
         ).split():
             self.assertIn(f"--{option}", result.stdout)
 

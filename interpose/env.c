@@ -91,6 +91,11 @@ static enum outcome parse_dir(const char *value, struct environment *env)
     return copy(env->settings->dir, sizeof(env->settings->dir), value) ? TAKEN : REFUSED;
 }
 
+static enum outcome parse_model(const char *value, struct environment *env)
+{
+    return copy(env->settings->model, sizeof(env->settings->model), value) ? TAKEN : REFUSED;
+}
+
 static enum outcome parse_label(const char *value, struct environment *env)
 {
     return copy(env->settings->label, sizeof(env->settings->label), value) ? TAKEN : REFUSED;
@@ -244,7 +249,7 @@ static const struct variable {
      "1/64"},
     {PREFIX "_ROWS", parse_rows, "1 to 256", "16"},
     {PREFIX "_DIR", parse_dir, "a directory", "."},
-    {PREFIX "_MODEL", parse_absent_path, "a checkpoint directory", "none"},
+    {PREFIX "_MODEL", parse_model, "a checkpoint directory or a safetensors file", "none"},
     {PREFIX "_SHAPES", parse_shapes,
      "auto, or up to 16 of 24xK and 4xK with commas between, K = 4*hidden, as in "
      "24x16384,4x16384",

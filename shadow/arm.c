@@ -91,11 +91,12 @@ static void set_chunks(struct mhcs_engine *e, uint64_t arena_bytes)
 static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
     const uint64_t want = settings->mem_mb * MB;
+    const uint64_t weights = *settings->model ? mhcs_weights_largest(settings) : 0;
     size_t available = 0, total;
     CUresult result;
 
-    set_chunks(e, want - REHEARSAL_BYTES);
-    if (want <= REHEARSAL_BYTES || e->largest > e->chunk_bytes * MHCS_CHUNKS) {
+    set_chunks(e, want - REHEARSAL_BYTES - weights);
+    if (want <= REHEARSAL_BYTES + weights || e->largest > e->chunk_bytes * MHCS_CHUNKS) {
         step_down(e, MHCS_MODE_HOST, "a sample of %llu KB does not fit MHCSHADOW_MEM_MB=%u",
                   (unsigned long long)e->largest / KB, settings->mem_mb);
         return;
@@ -113,7 +114,10 @@ static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settin
         e->arena = 0;
         step_down(e, MHCS_MODE_HOST, "cuMemAlloc of MHCSHADOW_MEM_MB=%u fails with %s",
                   settings->mem_mb, mhcs_driver_error(e->driver, result));
+        return;
     }
+    e->weights_bytes = weights;
+    e->weights_address = e->arena + MHCS_CHUNKS * e->chunk_bytes;
 }
 
 /* Room for two of the largest calls at least. */
@@ -155,7 +159,7 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* One pinned block: results of every slot, then either the staging buffer or the arena. */
+/* One pinned block: results of every slot, then either the staging buffers or the arena. */
 static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
     const uint64_t result_bytes = aligned(settings->rows * sizeof(struct mhcs_row_result));
@@ -166,7 +170,8 @@ static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *s
     CUdeviceptr address;
     CUresult result;
 
-    result = take_host_memory(e, behind + (on_device ? e->largest : MHCS_CHUNKS * e->chunk_bytes));
+    result = take_host_memory(
+        e, behind + (on_device ? e->largest + e->weights_bytes : MHCS_CHUNKS * e->chunk_bytes));
     if (result == CUDA_SUCCESS) {
         result = e->driver->cuMemHostGetDevicePointer_v2(&address, e->pinned, 0);
     }
@@ -185,6 +190,7 @@ static CUresult take_pinned(struct mhcs_engine *e, const struct mhcs_settings *s
         slot->address = on_device ? e->arena + chunk : address + behind + chunk;
     }
     e->staging = on_device ? e->pinned + behind : NULL;
+    e->weights = e->weights_bytes > 0 ? e->staging + e->largest : NULL;
     return CUDA_SUCCESS;
 }
 
@@ -214,7 +220,7 @@ static CUresult make_streams(struct mhcs_engine *e)
 static CUresult rehearse(const struct mhcs_engine *e)
 {
     const struct mhcs_driver *driver = e->driver;
-    const uint64_t address = e->arena + MHCS_CHUNKS * e->chunk_bytes;
+    const uint64_t address = e->arena + MHCS_CHUNKS * e->chunk_bytes + e->weights_bytes;
     struct mhcs_slot slot = e->slots[0];
     const struct mhcs_gemm gemm = {
         .fn = {.base = address, .row = REHEARSAL_K, .col = 1},
@@ -238,7 +244,10 @@ static CUresult rehearse(const struct mhcs_engine *e)
     if (result == CUDA_SUCCESS) {
         result = mhcs_snapshot(e, &slot, 0);
     }
-    return result == CUDA_SUCCESS ? mhcs_pipeline_launch(e, &slot) : result;
+    if (result == CUDA_SUCCESS) {
+        result = mhcs_pipeline_reference(e, &slot);
+    }
+    return result == CUDA_SUCCESS ? mhcs_pipeline_compare(e, &slot, &mhcs_model_unknown) : result;
 }
 
 static bool prepare(struct mhcs_engine *e, const struct mhcs_settings *settings)
@@ -312,6 +321,7 @@ void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *drive
     engine->driver = driver;
     engine->context = context;
     engine->drain.staged = -1;
+    engine->drain.uploading = -1;
     if (failed(engine, "cuCtxGetDevice", driver->cuCtxGetDevice(&engine->device)) ||
         failed(engine, "cuThreadExchangeStreamCaptureMode",
                driver->cuThreadExchangeStreamCaptureMode(&mode))) {

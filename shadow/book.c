@@ -59,7 +59,7 @@ static void check(struct mhcs_book *book, int error)
     }
 }
 
-static bool open_trace(struct mhcs_book *book)
+bool mhcs_book_trace(struct mhcs_book *book)
 {
     const struct mhcs_settings *settings = mhcs_process_settings();
     const struct mhcs_driver *driver;
@@ -70,7 +70,7 @@ static bool open_trace(struct mhcs_book *book)
         return !book->broken;
     }
     mhcs_driver(&driver);
-    mhcs_facts_process(&json, driver, mhcs_process_device());
+    mhcs_facts_process(&json, driver, mhcs_process_device(), book->model);
     error = mhcs_trace_create(&book->writer,
                               &(struct mhcs_trace_options){.dir = settings->dir,
                                                            .max_bytes = settings->max_mb * MB,
@@ -88,7 +88,7 @@ static bool open_trace(struct mhcs_book *book)
 
 /* ---- facts ---- */
 
-static struct mhcs_json *begin_item(struct mhcs_json *json, const char *kind)
+struct mhcs_json *mhcs_book_begin_item(struct mhcs_json *json, const char *kind)
 {
     if (!json->text) {
         mhcs_json_begin_object(json, NULL);
@@ -98,9 +98,9 @@ static struct mhcs_json *begin_item(struct mhcs_json *json, const char *kind)
     return json;
 }
 
-static struct mhcs_json *begin_event(struct mhcs_book *book, const char *event)
+struct mhcs_json *mhcs_book_begin_event(struct mhcs_book *book, const char *event)
 {
-    struct mhcs_json *json = begin_item(&book->new_events, "events");
+    struct mhcs_json *json = mhcs_book_begin_item(&book->new_events, "events");
     char time[MHCS_TIME_BYTES];
 
     mhcs_json_string(json, "time", mhcs_facts_time(mhcs_clock(CLOCK_REALTIME), time));
@@ -125,7 +125,7 @@ static void write_items(struct mhcs_book *book, struct mhcs_json *json)
 
 void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
 {
-    struct mhcs_json *json = begin_event(book, "armed");
+    struct mhcs_json *json = mhcs_book_begin_event(book, "armed");
 
     mhcs_json_int(json, "context", (int64_t)atomic_load(&engine->key));
     mhcs_json_int(json, "device", engine->device);
@@ -136,7 +136,7 @@ void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
     mhcs_json_int(json, "arena_bytes", (int64_t)(MHCS_CHUNKS * engine->chunk_bytes));
     mhcs_json_end_object(json);
     for (uint32_t i = 0; i < engine->fallback_count; i++) {
-        json = begin_event(book, "fallback");
+        json = mhcs_book_begin_event(book, "fallback");
         mhcs_json_int(json, "device", engine->device);
         mhcs_json_string(json, "mode", mhcs_mode_name(engine->fallbacks[i].mode));
         mhcs_json_string(json, "reason", engine->fallbacks[i].why);
@@ -146,7 +146,7 @@ void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
 
 void mhcs_book_disarmed(struct mhcs_book *book, const struct mhcs_engine *engine)
 {
-    struct mhcs_json *json = begin_event(book, "disarmed");
+    struct mhcs_json *json = mhcs_book_begin_event(book, "disarmed");
     char why[160];
 
     snprintf(why, sizeof(why), "%s failed with %s (%d)", engine->disarm_what,
@@ -162,7 +162,7 @@ static void note_reasons(struct mhcs_book *book)
         const struct mhcs_reason_info *info = &mhcs_reason_info[i];
 
         if (!book->reason_told[i] && mhcs_reason_value((enum mhcs_reason)i) > 0) {
-            struct mhcs_json *json = begin_event(book, "notice");
+            struct mhcs_json *json = mhcs_book_begin_event(book, "notice");
 
             mhcs_json_string(json, "reason", info->key);
             mhcs_json_string(json, "text", info->text);
@@ -213,60 +213,15 @@ static void write_counters(struct mhcs_book *book)
 
 /* ---- records ---- */
 
-static void note_site(struct mhcs_book *book, const struct mhcs_site *site, const char *path)
-{
-    struct mhcs_json *json = begin_item(&book->new_sites, "sites");
-    char fingerprint[17];
-
-    snprintf(fingerprint, sizeof(fingerprint), "%016llx", (unsigned long long)site->fingerprint);
-    mhcs_json_int(json, "id", site->id);
-    mhcs_json_string(json, "name", site->name);
-    if (site->layer >= 0) {
-        mhcs_json_int(json, "layer", site->layer);
-    } else {
-        mhcs_json_string(json, "layer", NULL);
-    }
-    mhcs_json_string(json, "role", site->role);
-    mhcs_json_int(json, "coefficients", site->coefficients);
-    mhcs_json_int(json, "k", site->k);
-    mhcs_json_string(json, "dtype", mhcs_dtype_name(site->dtype));
-    mhcs_json_string(json, "fingerprint", fingerprint);
-    mhcs_json_number(json, "absmax", (double)site->absmax);
-    mhcs_json_number(json, "rms", (double)site->rms);
-    mhcs_json_int(json, "nonfinite", site->nonfinite);
-    mhcs_json_int(json, "weight_order", site->weight_order);
-    mhcs_json_string(json, "path", path);
-    mhcs_json_end_object(json);
-    if (site->id == MHCS_SITES_MAX) {
-        mhcs_log(MHCS_LOG_WARN,
-                 "more than %d weight matrices were seen; further ones share the site 'others' "
-                 "(do the weights change while the server runs?)",
-                 MHCS_SITES_MAX);
-    }
-}
-
 void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
                       const struct mhcs_slot *slot, const float *checks)
 {
     const struct mhcs_slot_call *call = &slot->call;
     const struct mhcs_gemm *gemm = &call->gemm;
-    const struct mhcs_site *site;
+    const struct mhcs_site *site = call->site;
     char path[MHCS_PATH_BYTES];
-    bool is_new;
 
-    if (!book->sites) {
-        book->sites = mhcs_sites_new();
-    }
-    if (!book->sites || !open_trace(book)) {
-        mhcs_sample_lost(MHCS_REASON_NO_TRACE);
-        return;
-    }
     mhcs_path_format(gemm, path);
-    site = mhcs_sites_find(book->sites, slot->fingerprints, gemm->coefficients, gemm->k,
-                           gemm->fn.dtype, gemm->weight_order, &is_new);
-    if (is_new) {
-        note_site(book, site, path);
-    }
     book->checked += checks ? 1 : 0;
     for (uint32_t r = 0; r < call->rows && !book->broken; r++) {
         const struct mhcs_record record = {
@@ -280,6 +235,7 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
             .tokens = (int32_t)gemm->tokens,
             .row = (int32_t)mhcs_row_index(call->seed, r, call->rows, gemm->tokens),
             .path = path,
+            .checkpoint = call->checkpoint,
             .check = checks ? checks[r] : NAN,
             .result = &slot->results[r],
         };
@@ -296,9 +252,10 @@ void mhcs_book_flush(struct mhcs_book *book)
     const uint64_t dropped = mhcs_counter_value(MHCS_DROPPED);
 
     note_reasons(book);
+    mhcs_book_note_findings(book);
     if (!book->writer &&
         dropped + mhcs_counter_value(MHCS_CAPTURED) + mhcs_counter_value(MHCS_FAILED) > 0) {
-        open_trace(book);
+        mhcs_book_trace(book);
     }
     if (book->writer) {
         check(book, mhcs_trace_flush(book->writer, dropped));
@@ -324,7 +281,7 @@ void mhcs_book_close(struct mhcs_book *book)
                      remedy(error));
         }
     }
-    mhcs_sites_free(book->sites);
+    mhcs_book_free_sites(book);
     mhcs_json_free(&book->new_sites);
     mhcs_json_free(&book->new_events);
     *book = (struct mhcs_book){0};
@@ -333,7 +290,7 @@ void mhcs_book_close(struct mhcs_book *book)
 void mhcs_book_forget(struct mhcs_book *book)
 {
     mhcs_trace_forget(book->writer);
-    mhcs_sites_free(book->sites);
+    mhcs_book_free_sites(book);
     mhcs_json_free(&book->new_sites);
     mhcs_json_free(&book->new_events);
     *book = (struct mhcs_book){0};

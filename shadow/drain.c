@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drain thread: launches the pipeline behind each posted snapshot, polls for its end, writes
- * records, flushes every second, and makes an end at exit.
- *
- * It polls cuEventQuery instead of being called back: a host function may not call CUDA, can
- * serialise streams, and never comes after a context error.
- */
+/* The drain thread: serves every engine, flushes every second, and makes an end at exit. */
 #include "shadow/drain.h"
 
 #include <errno.h>
@@ -20,15 +15,14 @@
 #include "shadow/engine.h"
 #include "shadow/facts.h"
 #include "shadow/log.h"
-#include "shadow/pipeline.h"
 #include "shadow/process.h"
+#include "shadow/serve.h"
 
 #define STACK_BYTES   (1024 * 1024) /* the driver's and zstd's frames; ours are small */
 #define POLL_NS       (MHCS_SECOND / 1000)
 #define EXIT_NS       (2 * MHCS_SECOND) /* at exit: for what is in flight, in all */
 #define EXIT_STUCK_NS MHCS_SECOND       /* and without any progress */
 #define EXIT_POLL_NS  (MHCS_SECOND / 10000)
-#define CHECK_ONE_IN  16
 
 enum { NOT_STARTED, STARTING, RUNNING };
 
@@ -67,174 +61,6 @@ static void sleep_until(int64_t until, bool busy)
     atomic_store(&awake, true);
 }
 
-/* ---- one engine ---- */
-
-static bool want_check(struct mhcs_engine *engine, const struct mhcs_slot_call *call)
-{
-    const bool first = engine->drain.checks++ == 0;
-
-    /* By hash: every 16th would meet the same sites for ever. */
-    return first || mhcs_mix64((uint64_t)call->number) % CHECK_ONE_IN == 0;
-}
-
-/* Puts the pipeline of a posted slot on the spare stream. */
-static CUresult launch(struct mhcs_engine *engine, uint32_t i)
-{
-    const struct mhcs_driver *driver = engine->driver;
-    struct mhcs_slot *slot = &engine->slots[i];
-    CUresult result;
-
-    if (engine->mode != MHCS_MODE_KERNEL || slot->call.abandoned) {
-        return CUDA_SUCCESS; /* only `ready` is waited for */
-    }
-    result = driver->cuStreamWaitEvent(engine->spare, slot->ready, 0);
-    if (result == CUDA_SUCCESS) {
-        result = mhcs_pipeline_launch(engine, slot);
-    }
-    if (result == CUDA_SUCCESS && engine->drain.staged < 0 && want_check(engine, &slot->call)) {
-        result = mhcs_pipeline_stage(engine, slot);
-        engine->drain.staged = (int)i;
-    }
-    return result == CUDA_SUCCESS ? driver->cuEventRecord(slot->done, engine->spare) : result;
-}
-
-static void take_posted(struct mhcs_engine *engine)
-{
-    uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
-
-    for (; posted != 0; posted &= posted - 1) {
-        const uint32_t i = (uint32_t)__builtin_ctzll(posted);
-        const CUresult result = launch(engine, i);
-
-        engine->drain.queue[engine->drain.queued++] = (uint8_t)i;
-        if (result != CUDA_SUCCESS) {
-            mhcs_engine_disarm(engine, "launching the reference", result);
-        }
-    }
-}
-
-static void finish(struct mhcs_engine *engine, uint32_t i)
-{
-    struct mhcs_slot *slot = &engine->slots[i];
-    float checks[MHCS_ROWS_MAX];
-    bool checked = false;
-    int error = 0;
-
-    if (slot->call.abandoned) {
-        goto release;
-    }
-    if (engine->mode != MHCS_MODE_KERNEL) {
-        error = mhcs_pipeline_host(engine, slot);
-    } else if (engine->drain.staged == (int)i) {
-        checked = mhcs_pipeline_check(engine, slot, checks) == 0;
-        engine->drain.staged = -1;
-    }
-    if (error) {
-        mhcs_sample_lost(MHCS_REASON_LOST);
-    } else {
-        mhcs_book_sample(&book, engine, slot, checked ? checks : NULL);
-    }
-release:
-    mhcs_slot_release(&engine->pool, i, slot->call.chunks);
-}
-
-/* Finishes what is ready, oldest first; the spare stream works in that order. True: something was
- * finished. */
-static bool poll_queue(struct mhcs_engine *engine)
-{
-    const struct mhcs_driver *driver = engine->driver;
-    uint32_t done = 0;
-
-    while (done < engine->drain.queued) {
-        const uint32_t i = engine->drain.queue[done];
-        const struct mhcs_slot *slot = &engine->slots[i];
-        const bool behind_ready = engine->mode != MHCS_MODE_KERNEL || slot->call.abandoned;
-        const CUresult result = driver->cuEventQuery(behind_ready ? slot->ready : slot->done);
-
-        if (result == CUDA_ERROR_NOT_READY) {
-            break;
-        }
-        if (result != CUDA_SUCCESS) {
-            mhcs_engine_disarm(engine, "waiting for the reference", result);
-            break;
-        }
-        finish(engine, i);
-        done++;
-    }
-    engine->drain.queued -= done;
-    memmove(engine->drain.queue, engine->drain.queue + done, engine->drain.queued);
-    return done > 0;
-}
-
-/* Counts what was in flight as lost. The slots stay with the engine: nothing tells when a failed
- * context stops to write to them. */
-static void lose(struct mhcs_engine *engine, enum mhcs_reason why)
-{
-    uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
-
-    for (; posted != 0; posted &= posted - 1) {
-        engine->drain.queue[engine->drain.queued++] = (uint8_t)__builtin_ctzll(posted);
-    }
-    for (uint32_t n = 0; n < engine->drain.queued; n++) {
-        if (!engine->slots[engine->drain.queue[n]].call.abandoned) {
-            mhcs_sample_lost(why);
-        }
-    }
-    engine->drain.queued = 0;
-}
-
-static void part(struct mhcs_engine *engine)
-{
-    lose(engine, MHCS_REASON_LOST);
-    if (!engine->drain.parted) {
-        engine->drain.parted = true;
-        if (engine->slots) { /* else arming failed, and said so */
-            mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
-                     engine->device, engine->disarm_what,
-                     mhcs_driver_error(engine->driver, engine->disarm_result),
-                     (int)engine->disarm_result);
-        }
-        mhcs_book_disarmed(&book, engine);
-    }
-}
-
-static bool work_on(struct mhcs_engine *engine)
-{
-    CUresult result;
-
-    if (!engine->drain.greeted) {
-        engine->drain.greeted = true;
-        mhcs_book_armed(&book, engine);
-    }
-    if (engine->drain.queued == 0 &&
-        atomic_load_explicit(&engine->posted, memory_order_relaxed) == 0) {
-        return false;
-    }
-    result = engine->driver->cuCtxSetCurrent(engine->context);
-    if (result == CUDA_SUCCESS &&
-        mhcs_engine_key(engine->driver, engine->context) != atomic_load(&engine->key)) {
-        result = CUDA_ERROR_CONTEXT_IS_DESTROYED; /* a device reset: the address lives on */
-    }
-    if (result != CUDA_SUCCESS) {
-        mhcs_engine_disarm(engine, "cuCtxSetCurrent", result);
-        return false;
-    }
-    take_posted(engine);
-    return poll_queue(engine);
-}
-
-static bool serve(struct mhcs_engine *engine)
-{
-    const bool progress = mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && work_on(engine);
-
-    if (mhcs_engine_state(engine) == MHCS_ENGINE_DISARMED) {
-        part(engine);
-    }
-    return progress;
-}
-
-/* ---- the thread ---- */
-
 /* True: something was finished. *ret_busy: something is in flight. */
 static bool serve_all(bool *ret_busy)
 {
@@ -245,7 +71,7 @@ static bool serve_all(bool *ret_busy)
         struct mhcs_engine *engine = mhcs_engine_at(i);
 
         if (engine) {
-            progress |= serve(engine);
+            progress |= mhcs_serve(&book, engine);
             *ret_busy |= mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && engine->drain.queued > 0;
         }
     }
@@ -294,7 +120,7 @@ static void finish_in_flight(void)
         struct mhcs_engine *engine = mhcs_engine_at(i);
 
         if (engine && mhcs_engine_state(engine) == MHCS_ENGINE_ARMED) {
-            lose(engine, MHCS_REASON_UNFINISHED);
+            mhcs_serve_lose(engine, MHCS_REASON_UNFINISHED);
         }
     }
 }
@@ -310,6 +136,7 @@ static void *drain(void *unused)
 
         driver->cuThreadExchangeStreamCaptureMode(&mode);
     }
+    mhcs_book_open(&book);
     run_until_exit();
     finish_in_flight();
     mhcs_book_close(&book);

@@ -36,6 +36,7 @@
     X(MUST, cuMemHostUnregister, "cuMemHostUnregister", 4000)                                      \
     X(MUST, cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)                       \
     X(MUST, cuMemsetD8Async, "cuMemsetD8Async", 3020)                                              \
+    X(MUST, cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync", 3020)                                       \
     X(MUST, cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync", 3020)                                       \
     X(MUST, cuMemcpy2DAsync_v2, "cuMemcpy2DAsync", 3020)                                           \
     X(MAY, cuPointerGetAttributes, "cuPointerGetAttributes", 7000)                                 \

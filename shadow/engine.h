@@ -17,6 +17,8 @@
 
 #define MHCS_ENGINES_MAX 32
 
+struct mhcs_model_site;
+
 enum mhcs_engine_state {
     MHCS_ENGINE_ARMING, /* from the moment the entry is claimed */
     MHCS_ENGINE_ARMED,
@@ -56,6 +58,11 @@ struct mhcs_engine {
     char *pinned; /* host memory of ours, registered with the driver */
     uint64_t pinned_bytes;
     char *staging; /* pinned; inputs of one slot, for the fp64 check in MHCS_MODE_KERNEL */
+    /* One weight matrix of the checkpoint: pinned, and in the arena. With MHCSHADOW_MODEL in
+     * MHCS_MODE_KERNEL; else NULL and 0. */
+    char *weights;
+    CUdeviceptr weights_address;
+    uint64_t weights_bytes;
     uint64_t chunk_bytes;
     uint64_t largest;        /* bytes of the largest call that is taken */
     struct mhcs_slot *slots; /* [MHCS_CHUNKS], by first chunk */
@@ -74,6 +81,8 @@ struct mhcs_engine {
         uint32_t queued;
         uint64_t checks; /* samples since the start, to choose those that are checked */
         int staged;      /* slot whose inputs are copied to `staging`; -1: none */
+        int uploading;   /* slot whose comparator reads `weights`; -1: none */
+        const struct mhcs_model_site *uploaded; /* whose weights are there */
         bool greeted, parted;
     } drain;
 };

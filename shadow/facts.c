@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shadow/clock.h"
+#include "shadow/model/model.h"
 #include "shadow/pipeline.h"
 #include "shadow/process.h"
 #include "shadow/revision.h"
@@ -175,25 +176,22 @@ static void put_libraries(struct mhcs_json *json, const struct mhcs_driver *driv
     mhcs_json_end_object(json);
 }
 
-static void put_model(struct mhcs_json *json)
+static void put_model(struct mhcs_json *json, const struct mhcs_model *model)
 {
-    const struct mhcs_model_params *model = &mhcs_model_unknown;
+    const struct mhcs_model_params *params = model ? &model->sites[0].params : &mhcs_model_unknown;
 
     mhcs_json_begin_object(json, "model");
-    mhcs_json_string(json, "source", "none");
-    mhcs_json_begin_array(json, "scale");
-    for (int i = 0; i < 3; i++) {
-        mhcs_json_number(json, NULL, (double)model->scale[i]);
+    mhcs_json_string(json, "source", model ? model->path : "none");
+    if (model) {
+        mhcs_json_string(json, "model_type", model->config.model_type);
+        mhcs_json_int(json, "layers", (int64_t)model->config.layers);
+        mhcs_json_int(json, "hidden", (int64_t)model->config.hidden);
+        mhcs_json_int(json, "sites", (int64_t)model->site_count);
+        mhcs_json_string(json, "missing", model->config.missing);
     }
-    mhcs_json_end_array(json);
-    mhcs_json_begin_array(json, "base");
-    for (int i = 0; i < MHCS_COEFFICIENTS; i++) {
-        mhcs_json_number(json, NULL, (double)model->base[i]);
-    }
-    mhcs_json_end_array(json);
-    mhcs_json_number(json, "hc_eps", (double)model->hc_eps);
-    mhcs_json_number(json, "norm_eps", (double)model->norm_eps);
-    mhcs_json_int(json, "iterations", model->iterations);
+    mhcs_json_number(json, "hc_eps", (double)params->hc_eps);
+    mhcs_json_number(json, "norm_eps", (double)params->norm_eps);
+    mhcs_json_int(json, "iterations", params->iterations);
     mhcs_json_end_object(json);
 }
 
@@ -227,7 +225,8 @@ static void put_settings(struct mhcs_json *json)
     mhcs_json_end_object(json);
 }
 
-void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device)
+void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device,
+                        const struct mhcs_model *model)
 {
     mhcs_json_begin_object(json, NULL);
     mhcs_json_string(json, "format", "mhcshadow");
@@ -236,7 +235,7 @@ void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver
     mhcs_json_string(json, "revision", MHCS_REVISION);
     put_host(json);
     put_libraries(json, driver, device);
-    put_model(json);
+    put_model(json, model);
     put_settings(json);
     mhcs_json_end_object(json);
 }

@@ -9,12 +9,15 @@
  *   gpu {device, name, uuid, sm_count, cc "9.0", simulated}     of the first device seen
  *   driver {version 13000, simulated}, cublas {path, version 130100},
  *   environment {NAME: value} of the variables that change arithmetic, where set,
- *   model {source "none", scale [3], base [24], hc_eps, norm_eps, iterations},
+ *   model {source "none" or the checkpoint's path, hc_eps, norm_eps, iterations; with a checkpoint also
+ *          model_type, layers, hidden, sites, missing (names that config.json lacks)},
  *   settings {sample, rows, shapes ["24x16384"], reference, mem_mb, headroom_mb, max_mb, budget,
  *             graphs, callsites, cupti, sync, dir, model}
  * Later frames, each an object with one key:
  *   sites [{id, name, layer, role, coefficients, k, dtype, fingerprint "16 hex digits", absmax, rms,
- *           nonfinite, weight_order, path}]             those that are new
+ *           nonfinite, weight_order, path,
+ *           form (of MHCS_FORMS: what became of the checkpoint's weights), difference (from them, in
+ *           words)}]                                    those that are new
  *   counters {seen, matched, sampled, dropped, captured, failed, reasons {key: n}, hook_ns, checked}
  *                                                       cumulative, the last one wins
  *   events [{time, event, ...}], where event is one of
@@ -23,6 +26,8 @@
  *     fallback: device, mode, reason                    one for each step down from "kernel"
  *     disarmed: device, reason
  *     notice:   reason, text                            the first time a reason of reason.h counts
+ *     model:    text                  MHCSHADOW_MODEL: what it lacks, or why it can't be used
+ *     weights:  text                  a layer's weights at the place of another, or that changed
  */
 /* clang-format on */
 #ifndef MHCS_FACTS_H
@@ -31,8 +36,11 @@
 #include "shadow/driver.h"
 #include "shadow/json.h"
 
-/* The first frame. `driver` may be NULL, `device` negative. */
-void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device);
+struct mhcs_model;
+
+/* The first frame. `driver` and `model` may be NULL, `device` negative. */
+void mhcs_facts_process(struct mhcs_json *json, const struct mhcs_driver *driver, int device,
+                        const struct mhcs_model *model);
 
 /* Copies what the environment says about arithmetic. On the application's thread that starts the
  * drain thread, not later: another thread's setenv() would pull it away under a reader. */

@@ -14,13 +14,23 @@ const struct mhcs_model_params mhcs_model_unknown = {
     .iterations = 20,
 };
 
-CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+static CUresult launch(const struct mhcs_engine *engine, CUfunction function, uint32_t blocks,
+                       uint32_t threads, void *params)
 {
-    const struct mhcs_driver *driver = engine->driver;
+    void *arguments[] = {params};
+
+    return engine->driver->cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, engine->spare,
+                                          arguments, NULL);
+}
+
+/* With the operands' weights. */
+static struct mhcs_reference_params reference_params(const struct mhcs_slot *slot)
+{
     const struct mhcs_slot_call *call = &slot->call;
     const struct mhcs_gemm *gemm = &call->gemm;
     const struct mhcs_layout *at = &call->layout;
-    struct mhcs_reference_params reference = {
+
+    return (struct mhcs_reference_params){
         .fn = slot->address + at->fn,
         .x = slot->address + at->x,
         .old_c = call->parts_early & MHCS_PART_OLD_C ? slot->address + at->old_c : 0,
@@ -37,20 +47,12 @@ CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhc
         .abs_dot = slot->address + at->abs_dot,
         .square_sum = slot->address + at->square_sum,
     };
-    struct mhcs_compare_params compare = {
-        .x = reference.x,
-        .c = slot->address + at->c,
-        .operands = reference.raw,
-        .abs_dot = reference.abs_dot,
-        .square_sum = reference.square_sum,
-        .results = slot->results_address,
-        .model = mhcs_model_unknown,
-        .x_dtype = gemm->x.dtype,
-        .c_dtype = gemm->c.dtype,
-        .coefficients = gemm->coefficients,
-        .k = gemm->k,
-        .rows = call->rows,
-    };
+}
+
+CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+{
+    const struct mhcs_gemm *gemm = &slot->call.gemm;
+    struct mhcs_reference_params reference = reference_params(slot);
     struct mhcs_fingerprint_params fingerprint = {
         .fn = reference.fn,
         .fn_dtype = gemm->fn.dtype,
@@ -58,25 +60,51 @@ CUresult mhcs_pipeline_launch(const struct mhcs_engine *engine, const struct mhc
         .k = gemm->k,
         .out = slot->fingerprints_address,
     };
-    const struct {
-        CUfunction function;
-        uint32_t blocks, threads;
-        void *params;
-    } launches[] = {
-        {engine->reference, call->rows, MHCS_REFERENCE_THREADS, &reference},
-        {engine->compare, call->rows, MHCS_COMPARE_THREADS, &compare},
-        {engine->fingerprint, gemm->coefficients, MHCS_FINGERPRINT_THREADS, &fingerprint},
+    const CUresult result =
+        launch(engine, engine->reference, slot->call.rows, MHCS_REFERENCE_THREADS, &reference);
+
+    return result == CUDA_SUCCESS ? launch(engine, engine->fingerprint, gemm->coefficients,
+                                           MHCS_FINGERPRINT_THREADS, &fingerprint)
+                                  : result;
+}
+
+CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                                  uint32_t dtype)
+{
+    struct mhcs_reference_params reference = reference_params(slot);
+
+    reference.fn = engine->weights_address;
+    reference.fn_dtype = dtype;
+    reference.raw = slot->address + slot->call.layout.checkpoint_raw;
+    reference.abs_dot = slot->address + slot->call.layout.checkpoint_abs_dot;
+    /* square_sum is of x alone: it is written again, with the same bits. */
+    return launch(engine, engine->reference, slot->call.rows, MHCS_REFERENCE_THREADS, &reference);
+}
+
+CUresult mhcs_pipeline_compare(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                               const struct mhcs_model_params *model)
+{
+    const struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    const struct mhcs_layout *at = &call->layout;
+    struct mhcs_compare_params compare = {
+        .x = slot->address + at->x,
+        .c = slot->address + at->c,
+        .operands = slot->address + at->raw,
+        .checkpoint = call->checkpoint ? slot->address + at->checkpoint_raw : 0,
+        .abs_dot = slot->address + at->abs_dot,
+        .checkpoint_abs_dot = call->checkpoint ? slot->address + at->checkpoint_abs_dot : 0,
+        .square_sum = slot->address + at->square_sum,
+        .results = slot->results_address,
+        .model = *model,
+        .x_dtype = gemm->x.dtype,
+        .c_dtype = gemm->c.dtype,
+        .coefficients = gemm->coefficients,
+        .k = gemm->k,
+        .rows = call->rows,
     };
-    CUresult result = CUDA_SUCCESS;
 
-    for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && result == CUDA_SUCCESS; i++) {
-        void *arguments[] = {launches[i].params};
-
-        result =
-            driver->cuLaunchKernel(launches[i].function, launches[i].blocks, 1, 1,
-                                   launches[i].threads, 1, 1, 0, engine->spare, arguments, NULL);
-    }
-    return result;
+    return launch(engine, engine->compare, call->rows, MHCS_COMPARE_THREADS, &compare);
 }
 
 CUresult mhcs_pipeline_stage(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
@@ -130,14 +158,24 @@ static struct mhcs_host_slot host_slot(const struct mhcs_slot *slot, const char 
     };
 }
 
-int mhcs_pipeline_host(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+void mhcs_pipeline_host_fingerprint(const struct mhcs_slot *slot)
 {
     const struct mhcs_gemm *gemm = &slot->call.gemm;
-    const struct mhcs_host_slot host =
-        host_slot(slot, slot->host, engine->mode == MHCS_MODE_COPY ? gemm->scalar_dtype : MHCS_F32);
 
-    mhcs_host_fingerprint(host.fn, gemm->fn.dtype, gemm->coefficients, gemm->k, slot->fingerprints);
-    return mhcs_host_reference(&host, &mhcs_model_unknown, slot->results);
+    mhcs_host_fingerprint(slot->host + slot->call.layout.fn, gemm->fn.dtype, gemm->coefficients,
+                          gemm->k, slot->fingerprints);
+}
+
+int mhcs_pipeline_host_compare(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                               const struct mhcs_model_params *model, const void *weights,
+                               uint32_t dtype)
+{
+    struct mhcs_host_slot host = host_slot(
+        slot, slot->host, engine->mode == MHCS_MODE_COPY ? slot->call.gemm.scalar_dtype : MHCS_F32);
+
+    host.checkpoint = weights;
+    host.checkpoint_dtype = dtype;
+    return mhcs_host_reference(&host, model, slot->results);
 }
 
 int mhcs_pipeline_check(const struct mhcs_engine *engine, const struct mhcs_slot *slot, float *rel)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from fingerprint to site. */
+/* A hash table from fingerprint to site; new ones are looked up in the checkpoint. */
 #include "shadow/sites.h"
 
 #include <math.h>
@@ -10,6 +10,9 @@
 #define BUCKETS (4 * MHCS_SITES_MAX) /* a power of two */
 
 struct mhcs_sites {
+    const struct mhcs_model *model;
+    struct mhcs_matcher *matcher; /* NULL: no checkpoint, or it can't be read */
+    char error[MHCS_MODEL_ERROR];
     uint16_t buckets[BUCKETS];                  /* 1 + index into `sites`; 0: empty */
     struct mhcs_site sites[MHCS_SITES_MAX + 1]; /* the last one is for all others */
     bool taken[MHCS_SITES_MAX];                 /* by id */
@@ -29,14 +32,32 @@ uint64_t mhcs_site_fingerprint(const struct mhcs_fingerprint_row *rows, uint32_t
     return hash;
 }
 
-struct mhcs_sites *mhcs_sites_new(void)
+struct mhcs_sites *mhcs_sites_new(const struct mhcs_model *model)
 {
-    return calloc(1, sizeof(struct mhcs_sites));
+    struct mhcs_sites *sites = calloc(1, sizeof(*sites));
+
+    if (sites && model) {
+        sites->model = model;
+        sites->matcher = mhcs_matcher_new(model);
+        if (!sites->matcher) {
+            free(sites);
+            return NULL;
+        }
+    }
+    return sites;
 }
 
 void mhcs_sites_free(struct mhcs_sites *sites)
 {
+    if (sites) {
+        mhcs_matcher_free(sites->matcher);
+    }
     free(sites);
+}
+
+const char *mhcs_sites_error(const struct mhcs_sites *sites)
+{
+    return sites->error;
 }
 
 /* The order in which weights first appeared is the same in every run and rank, so it makes the
@@ -68,6 +89,49 @@ static void describe(struct mhcs_site *site, const struct mhcs_fingerprint_row *
     site->rms = (float)sqrt(square_sum / elements);
     site->layer = -1;
     site->role = site->coefficients == MHCS_COEFFICIENTS_HEAD ? "head" : NULL;
+}
+
+/* How many sites have this name, or this name with a star. */
+static uint32_t count_named(const struct mhcs_sites *sites, const char *name)
+{
+    const size_t length = strlen(name);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        count +=
+            strncmp(sites->sites[i].name, name, length) == 0 && sites->sites[i].name[length] == '*';
+    }
+    return count;
+}
+
+/* Looks the site up in the checkpoint. One that can't be read any more is given up. */
+static void attribute(struct mhcs_sites *sites, struct mhcs_site *site,
+                      const struct mhcs_fingerprint_row *rows)
+{
+    struct mhcs_match *match = &site->match;
+    uint32_t altered;
+
+    if (sites->matcher &&
+        mhcs_match(sites->matcher, rows, site->coefficients, site->k, match, sites->error) < 0) {
+        mhcs_matcher_free(sites->matcher);
+        sites->matcher = NULL;
+        match->site = NULL;
+    }
+    if (!match->site) {
+        if (sites->matcher) {
+            snprintf(match->difference, sizeof(match->difference),
+                     "it resembles none of the checkpoint's weights");
+        }
+        return;
+    }
+    site->layer = match->site->layer;
+    site->role = mhcs_role_name(match->site->role);
+    altered = *match->difference ? 1 + count_named(sites, match->site->name) : 0;
+    snprintf(site->name, sizeof(site->name),
+             altered > 1 ? "%s*%u"
+             : altered   ? "%s*"
+                         : "%s",
+             match->site->name, altered);
 }
 
 const struct mhcs_site *mhcs_sites_find(struct mhcs_sites *sites,
@@ -106,6 +170,7 @@ const struct mhcs_site *mhcs_sites_find(struct mhcs_sites *sites,
     }
     site->id = choose_id(sites, weight_order);
     snprintf(site->name, sizeof(site->name), "site%d", (int)site->id);
+    attribute(sites, site, rows);
     sites->count++;
     sites->buckets[bucket] = (uint16_t)sites->count;
     return site;

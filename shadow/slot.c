@@ -30,6 +30,8 @@ static void layout_set(struct mhcs_layout *l, uint64_t m, uint64_t k, uint64_t r
     l->raw = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
     l->abs_dot = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
     l->square_sum = reserve(&end, rows * sizeof(float));
+    l->checkpoint_raw = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
+    l->checkpoint_abs_dot = reserve(&end, rows * MHCS_COEFFICIENTS * sizeof(float));
     l->bytes = end;
 }
 
@@ -39,16 +41,30 @@ void mhcs_layout_set(struct mhcs_layout *layout, const struct mhcs_gemm *gemm, u
                mhcs_dtype_size(gemm->x.dtype), mhcs_dtype_size(gemm->c.dtype));
 }
 
-uint64_t mhcs_layout_largest(const struct mhcs_settings *settings)
+static uint32_t largest_k(const struct mhcs_settings *settings)
 {
-    struct mhcs_layout layout;
     uint32_t k = settings->shape_count > 0 ? 0 : K_LARGEST;
 
     for (uint32_t i = 0; i < settings->shape_count; i++) {
         k = settings->shapes[i].k > k ? settings->shapes[i].k : k;
     }
-    layout_set(&layout, MHCS_COEFFICIENTS, k, settings->rows, 4, 4, 4);
+    return k;
+}
+
+uint64_t mhcs_layout_largest(const struct mhcs_settings *settings)
+{
+    struct mhcs_layout layout;
+
+    layout_set(&layout, MHCS_COEFFICIENTS, largest_k(settings), settings->rows, 4, 4, 4);
     return layout.bytes;
+}
+
+uint64_t mhcs_weights_largest(const struct mhcs_settings *settings)
+{
+    uint64_t end = 0;
+
+    reserve(&end, (uint64_t)MHCS_COEFFICIENTS * largest_k(settings) * sizeof(float));
+    return end;
 }
 
 void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool)

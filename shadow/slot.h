@@ -20,16 +20,20 @@
 
 #define MHCS_CHUNKS 64
 
-/* Byte offsets inside a slot: what the snapshot writes, then what the reference kernel writes. */
+/* Byte offsets inside a slot: what the snapshot writes, then what the reference kernel writes, for
+ * the operands and for the checkpoint's weights. */
 struct mhcs_layout {
     uint64_t fn, x, c, old_c, scalars;
     uint64_t raw, abs_dot, square_sum;
+    uint64_t checkpoint_raw, checkpoint_abs_dot;
     uint64_t bytes;
 };
 void mhcs_layout_set(struct mhcs_layout *layout, const struct mhcs_gemm *gemm, uint32_t rows);
 
-/* Bytes that hold any GEMM of these settings: the largest K in force, fp32, MHCSHADOW_ROWS rows. */
+/* Bytes that hold any GEMM of these settings: the largest K in force, fp32, MHCSHADOW_ROWS rows;
+ * and any weight matrix. */
 uint64_t mhcs_layout_largest(const struct mhcs_settings *settings);
+uint64_t mhcs_weights_largest(const struct mhcs_settings *settings);
 
 /* What a slot holds. `gemm` is a copy; its alpha and beta pointers are dead after the call. */
 struct mhcs_slot_call {
@@ -41,6 +45,11 @@ struct mhcs_slot_call {
     float alpha, beta;    /* valid unless gemm.scalars_on_device */
     uint32_t parts_early; /* enum mhcs_part bits snapshot before the GEMM */
     bool abandoned;       /* the GEMM failed: only wait for the early snapshot, then release */
+
+    /* The drain thread's. */
+    const struct mhcs_site *site; /* NULL: not yet known */
+    bool compared;                /* the comparator was launched */
+    bool checkpoint;              /* and the checkpoint's weights were in it */
 };
 
 struct mhcs_slot {

@@ -25,7 +25,7 @@ static const struct mhcs_fingerprint_row *matrix(uint64_t content)
 
 static int set_up(void **state)
 {
-    *state = mhcs_sites_new();
+    *state = mhcs_sites_new(NULL);
     return *state ? 0 : -1;
 }
 

@@ -8,7 +8,7 @@
 #include "tests/trace/make_trace.h"
 
 /* What a process of a server says of itself; host, pid, counters and model differ. */
-#define FACTS(host, pid, model, counters)                                                          \
+#define FACTS_OF(host, pid, model, sites, counters)                                                \
     "{\"format\":\"mhcshadow\",\"version\":1,\"library\":\"0.1.0\",\"host\":\"" host               \
     "\",\"pid\":" #pid ","                                                                         \
     "\"command\":[\"python3\",\"-m\",\"sglang.launch_server\",\"--tp\",\"2\"],"                    \
@@ -17,13 +17,15 @@
     "\"cublas\":{\"path\":\"/usr/lib/libcublas.so.13\",\"version\":130100},"                       \
     "\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"0\"}," model                                      \
     "\"settings\":{\"sample\":0.015625,\"rows\":16,\"reference\":\"kernel\"},"                     \
-    "\"sites\":[{\"coefficients\":24,\"k\":16384,\"dtype\":\"bf16\"}],"                            \
+    "\"sites\":[{\"coefficients\":24,\"k\":16384,\"dtype\":\"bf16\"" sites "}],"                   \
     "\"events\":[{\"event\":\"armed\",\"mode\":\"kernel\",\"slots\":24}]," counters "}"
+#define FACTS(host, pid, model, counters) FACTS_OF(host, pid, model, "", counters)
 #define OWN_MODEL                                                                                  \
-    "\"model\":{\"source\":\"/models/flash\",\"scale\":[2.076,0.0187,0.246],\"hc_eps\":1e-6,"      \
-    "\"norm_eps\":1e-6,\"iterations\":20},"
+    "\"model\":{\"source\":\"/models/flash\",\"model_type\":\"deepseek_v4\",\"layers\":43,"        \
+    "\"hidden\":4096,\"sites\":87,\"missing\":\"\",\"hc_eps\":1e-6,\"norm_eps\":1e-6,"             \
+    "\"iterations\":20},"
 #define NO_MODEL                                                                                   \
-    "\"model\":{\"source\":\"none\",\"scale\":[1,1,1],\"hc_eps\":1e-6,\"norm_eps\":1e-6,"          \
+    "\"model\":{\"source\":\"none\",\"hc_eps\":1e-6,\"norm_eps\":1e-6,"                            \
     "\"iterations\":20},"
 #define COUNTERS(seen, matched, sampled, dropped, captured)                                        \
     "\"counters\":{\"seen\":" #seen ",\"matched\":" #matched ",\"sampled\":" #sampled              \
@@ -120,6 +122,16 @@ static int wrong_row(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+/* A clean run whose weights are not all the checkpoint's. */
+static int wrong_weights(struct make_trace_plan *plan, const char *dir)
+{
+    plan->facts = FACTS_OF("node-a", 4711, OWN_MODEL,
+                           ",\"name\":\"layers.1.hc_attn_fn*\",\"difference\":\"row 5 (post[1]) is "
+                           "negated\"",
+                           COUNTERS(90000, 3600, 28, 0, 0));
+    return write_rank(plan, dir);
+}
+
 static int few(struct make_trace_plan *plan, const char *dir)
 {
     plan->layers = 1;
@@ -184,6 +196,7 @@ int main(int argc, char **argv)
         {"one_site", one_site},
         {"nan_row", nan_row},
         {"wrong_row", wrong_row},
+        {"wrong_weights", wrong_weights},
         {"few", few},
         {"unknown_path", unknown_path},
         {"captured", captured},

@@ -101,6 +101,11 @@ class Verdicts(Case):
         out = self.assert_report("summary_wrong_row", 0, self.make("wrong_row"))
         self.assertIn("WARN", out)
 
+    def test_weights_that_are_not_the_checkpoints_warn_and_are_named(self):
+        out = self.assert_report("summary_wrong_weights", 0, self.make("wrong_weights"))
+        self.assertIn("layers.1.hc_attn_fn*: row 5 (post[1]) is negated", out)
+        self.assertIn("\n  WARN\n", out)
+
     def test_too_few_rows_are_insufficient(self):
         self.assert_report("summary_few", 3, self.make("few"))
 

@@ -176,7 +176,6 @@ static void write_model(FILE *out, struct mhcs_facts *facts, const cJSON *json)
 {
     const cJSON *model = get(json, "model");
     const char *source = get_text(model, "source");
-    const cJSON *scale = get(model, "scale");
 
     if (!cJSON_IsObject(model))
         return;
@@ -185,10 +184,11 @@ static void write_model(FILE *out, struct mhcs_facts *facts, const cJSON *json)
         fputs("no checkpoint: maps with scale 1, base 0, NOT the model's own", out);
     } else {
         fprintf(out, "%s", source);
-        if (cJSON_GetArraySize(scale) == 3)
-            fprintf(out, ", scale %g %g %g", cJSON_GetArrayItem(scale, 0)->valuedouble,
-                    cJSON_GetArrayItem(scale, 1)->valuedouble,
-                    cJSON_GetArrayItem(scale, 2)->valuedouble);
+        if (*get_text(model, "model_type"))
+            fprintf(out, " (%s)", get_text(model, "model_type"));
+        if (get_count(model, "layers") > 0)
+            fprintf(out, ", %" PRIu64 " layers, hidden %" PRIu64, get_count(model, "layers"),
+                    get_count(model, "hidden"));
     }
     fprintf(out, "; hc_eps %g, norm_eps %g, %" PRIu64 " Sinkhorn sweeps",
             get_number(model, "hc_eps"), get_number(model, "norm_eps"),
@@ -281,6 +281,26 @@ static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
     return 0;
 }
 
+/* Weights that differ from the checkpoint's. */
+static int add_differences(struct mhcs_facts *facts, const cJSON *sites)
+{
+    const cJSON *site;
+    struct draft draft;
+    int ret = 0;
+
+    cJSON_ArrayForEach(site, sites)
+    {
+        if (ret || !*get_text(site, "difference"))
+            continue;
+        ret = draft_open(&draft);
+        if (!ret) {
+            fprintf(draft.stream, "%s: %s", get_text(site, "name"), get_text(site, "difference"));
+            ret = draft_keep(&draft, &facts->weights);
+        }
+    }
+    return ret;
+}
+
 static const char *const reason_keys[MHCS_REASONS_COUNT] = {
 #define REASON_KEY(name, counter, key, level, text) key,
     MHCS_REASONS(REASON_KEY)
@@ -313,7 +333,7 @@ static bool is_counted(const char *reason)
 static int add_event(struct mhcs_facts *facts, const cJSON *event)
 {
     const char *kind = get_text(event, "event"), *reason = get_text(event, "reason");
-    const bool armed = !strcmp(kind, "armed");
+    const bool armed = !strcmp(kind, "armed"), weights = !strcmp(kind, "weights");
     struct draft draft;
     int ret = draft_open(&draft);
 
@@ -328,7 +348,9 @@ static int add_event(struct mhcs_facts *facts, const cJSON *event)
         fprintf(draft.stream, "%s", get_text(event, "text"));
     else if (!strcmp(kind, "disarmed"))
         fprintf(draft.stream, "disarmed: %s", reason);
-    return draft_keep(&draft, armed ? &facts->fact[MHCS_FACT_ENGINE] : &facts->events);
+    return draft_keep(&draft, armed     ? &facts->fact[MHCS_FACT_ENGINE]
+                              : weights ? &facts->weights
+                                        : &facts->events);
 }
 
 int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
@@ -341,6 +363,8 @@ int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
         ret = add_process_facts(facts, json);
     if (!ret)
         ret = add_shapes(facts, get(json, "sites"));
+    if (!ret)
+        ret = add_differences(facts, get(json, "sites"));
     if (cJSON_IsObject(get(json, "counters")))
         set_counters(facts, get(json, "counters"));
     cJSON_ArrayForEach(event, get(json, "events")) if (!ret) ret = add_event(facts, event);
@@ -378,6 +402,8 @@ void mhcs_facts_sort(struct mhcs_facts *facts)
         qsort(facts->fact[i].value, facts->fact[i].count, sizeof(facts->fact[i].value[0]),
               compare_values);
     qsort(facts->events.value, facts->events.count, sizeof(facts->events.value[0]), compare_values);
+    qsort(facts->weights.value, facts->weights.count, sizeof(facts->weights.value[0]),
+          compare_values);
     if (facts->processes > 0)
         qsort(facts->process, facts->processes, sizeof(*facts->process), compare_texts);
 }
@@ -393,6 +419,7 @@ void mhcs_facts_free(struct mhcs_facts *facts)
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
         distinct_free(&facts->fact[i]);
     distinct_free(&facts->events);
+    distinct_free(&facts->weights);
     for (size_t i = 0; i < facts->processes; i++)
         free(facts->process[i]);
     free(facts->process);

@@ -46,8 +46,9 @@ struct mhcs_distinct {
 struct mhcs_facts {
     struct mhcs_distinct fact[MHCS_FACTS_COUNT];
     struct mhcs_distinct
-        events;     /* fallbacks, disarmings, reasons that this version does not know */
-    char **process; /* "host pid" */
+        events; /* fallbacks, disarmings, reasons that this version does not know */
+    struct mhcs_distinct weights; /* "layers.8.hc_attn_fn*: how it differs from the checkpoint" */
+    char **process;               /* "host pid" */
     size_t processes, processes_room;
     bool simulated;     /* some GPU or driver is a simulation */
     bool neutral_model; /* some process ran the maps with scale 1, base 0 */

@@ -89,6 +89,8 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
         mhcs_collect_sort(report->collect);
         mhcs_facts_sort(&report->facts);
         ret = mhcs_conclude(report->collect, &report->conclusion);
+        if (report->facts.weights.count > 0 && report->conclusion.status == MHCS_PASS)
+            report->conclusion.status = MHCS_WARN;
     }
     if (ret) {
         fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));

@@ -65,6 +65,7 @@ void mhcs_report_troubles(FILE *out, const struct mhcs_report *report);
 /* Sections of the summary. */
 void mhcs_report_run(FILE *out, const struct mhcs_report *report);
 void mhcs_report_coverage(FILE *out, const struct mhcs_report *report);
+void mhcs_report_weights(FILE *out, const struct mhcs_report *report); /* nothing if all is well */
 void mhcs_report_errors(FILE *out, const struct mhcs_report *report);
 void mhcs_report_noise(FILE *out, const struct mhcs_report *report);
 /* The last lines: thresholds in use, then the verdict. */

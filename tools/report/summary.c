@@ -54,6 +54,11 @@ static void print_conclusion(FILE *out, const struct mhcs_report *report)
         if (report->collect->phase_rows[p] == 0)
             fprintf(stream, " Nothing is known about %s: no row of it was seen.",
                     mhcs_phase_name((enum mhcs_phase)p));
+    if (report->facts.weights.count > 0)
+        fputs(
+            " But not all of the server's weights are the checkpoint's: `mhcshadow-report summary` "
+            "names them.",
+            stream);
     if (report->facts.neutral_model)
         fputs(" The errors after the maps are those of a neutral layer (scale 1, base 0), not of "
               "this model's own.",
@@ -88,6 +93,7 @@ int mhcs_report_summary(int argc, char **argv)
     if (code == MHCS_EXIT_FINE) {
         mhcs_report_run(stdout, &report);
         mhcs_report_coverage(stdout, &report);
+        mhcs_report_weights(stdout, &report);
         mhcs_report_errors(stdout, &report);
         mhcs_report_noise(stdout, &report);
         mhcs_report_troubles(stdout, &report);

@@ -74,9 +74,13 @@ with e2e.scratch() as work:
 
     # Names, also of weights that are cast for every call; operands and checkpoint errors apart as the table says.
     name_of = {}  # by fingerprint
-    for layers, precision, options, operands, checkpoint in [
+    cases = [
+        (10, "bf16", (), 1.66e-3, 2.34e-3), (10, "bf16", ("--cast",), 1.66e-3, 2.34e-3)]
+    if os.environ["MHCSHADOW_TEST_FEW"] == "0":
+        cases += [
             (43, "bf16", (), 1.66e-3, 2.34e-3), (43, "bf16", ("--cast",), 1.66e-3, 2.34e-3), (10, "bf16-f32", (), None, 1.63e-3),
-            (10, "fp16", (), 2.07e-4, 2.93e-4), (10, "tf32", (), 2.1e-4, 2.1e-4), (10, "tf32", ("--cast",), 2.1e-4, 2.1e-4)]:
+            (10, "fp16", (), 2.07e-4, 2.93e-4), (10, "tf32", (), 2.1e-4, 2.1e-4), (10, "tf32", ("--cast",), 2.1e-4, 2.1e-4)]
+    for layers, precision, options, operands, checkpoint in cases:
         what = f"{layers} layers, {precision} {' '.join(options)}".strip()
         model = flash if layers == 43 else file
         # A pass of 87 calls has more than there are slots. By chance none of 16 x 0.6 samples is of some site: 4e-5.

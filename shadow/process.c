@@ -25,7 +25,6 @@ static void forget_parent(void)
     mhcs_drain_forget();
     mhcs_driver_forget();
     mhcs_engines_forget();
-    mhcs_counters_reset();
     mhcs_hook_budget = (struct mhcs_budget){0};
     atomic_store(&off, MHCS_REASONS_COUNT);
     atomic_store(&first_cublas, NULL);

@@ -66,19 +66,27 @@ struct mhcs_reason_info {
 };
 extern const struct mhcs_reason_info mhcs_reason_info[MHCS_REASONS_COUNT];
 
-/* Any thread: counts the reason and its counter. Lock-free. */
-void mhcs_turn_away(enum mhcs_reason reason);
+/* Any thread: counts n times the reason and its counter. Lock-free. */
+void mhcs_turn_away_many(enum mhcs_reason reason, uint64_t n);
+static inline void mhcs_turn_away(enum mhcs_reason reason)
+{
+    mhcs_turn_away_many(reason, 1);
+}
 
-/* The same for a due call, and sees to it that the drain thread runs: there may never be a sample,
+/* The same for due calls, and sees to it that the drain thread runs: there may never be a sample,
  * and someone must name the reason. The first one starts a thread. */
-void mhcs_decline(enum mhcs_reason reason);
+void mhcs_decline_many(enum mhcs_reason reason, uint64_t n);
+static inline void mhcs_decline(enum mhcs_reason reason)
+{
+    mhcs_decline_many(reason, 1);
+}
 
 /* Drain thread: a call counted as sampled is not recorded after all. */
 void mhcs_sample_lost(enum mhcs_reason reason);
 
 uint64_t mhcs_reason_value(enum mhcs_reason reason);
 
-/* In a forked child: what the parent counted is the parent's. */
+/* In a forked child: what the parent counted is the parent's. Registers itself. */
 void mhcs_counters_reset(void);
 
 #endif

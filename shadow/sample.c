@@ -166,9 +166,9 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     return TAKEN;
 }
 
-void mhcs_decline(enum mhcs_reason reason)
+void mhcs_decline_many(enum mhcs_reason reason, uint64_t n)
 {
-    mhcs_turn_away(reason);
+    mhcs_turn_away_many(reason, n);
     mhcs_drain_start();
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "shadow/counters.h"
 
 /* How the call declares its arithmetic: cublasComputeType_t and math mode in effect, folded
  * together. */
@@ -67,21 +68,11 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
 
 /* After the real GEMM: snapshots on the stream and hands the slot over. `launched` is false if the
  * real function returned an error: the slot is given back and nothing is recorded. */
-void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm, bool launched);
+void mhcs_shadow_after(struct mhcs_sample *sample, bool launched);
 
-/* Cumulative, relaxed, process-wide; zero in a forked child.
- * matched = skipped by the sampling rate + sampled + dropped + captured + failed. */
-enum mhcs_counter {
-    MHCS_SEEN,     /* calls of hooked functions */
-    MHCS_MATCHED,  /* of a mixing GEMM's shape */
-    MHCS_SAMPLED,  /* recorded, or in flight */
-    MHCS_DROPPED,  /* due, but no slot was free or the budget was spent */
-    MHCS_CAPTURED, /* due, but the stream was being captured into a graph */
-    MHCS_FAILED,   /* due, but something did not work; the log names it once */
-    MHCS_COUNTERS,
-};
-void mhcs_count(enum mhcs_counter which);
-uint64_t mhcs_counter_value(enum mhcs_counter which);
+/* In place of mhcs_shadow_after(), where the call was left by an exception or a longjmp, perhaps
+ * long ago: its stream may be gone. A slot that the device may still write to stays out of use. */
+void mhcs_shadow_forget(struct mhcs_sample *sample);
 
 enum mhcs_reference_kind { MHCS_REFERENCE_KERNEL, MHCS_REFERENCE_CUBLAS, MHCS_REFERENCE_HOST };
 

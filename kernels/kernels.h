@@ -40,9 +40,9 @@ static inline MHCS_HD uint32_t mhcs_dtype_size(uint32_t dtype)
 /* A matrix in device memory: element (i, j) is element i*row + j*col counted from base. */
 struct mhcs_operand {
     uint64_t base;
-    int64_t row, col; /* strides in elements */
-    uint32_t dtype;   /* enum mhcs_dtype */
-    uint32_t pad;
+    int64_t row, col;  /* strides in elements */
+    uint32_t dtype;    /* enum mhcs_dtype */
+    uint32_t indirect; /* 1: the base itself stands in device memory, at the address `base` */
 };
 
 /* What mhcs_snapshot copies; OLD_C is taken before the GEMM (only if beta may be non-zero). */
@@ -59,9 +59,10 @@ enum mhcs_part {
  * Sampled row r is token mhcs_row_index(seed, r, R, T). Any stride, any element alignment.
  * Grid: any number of blocks of MHCS_SNAPSHOT_THREADS threads (grid-stride). */
 struct mhcs_snapshot_params {
-    struct mhcs_operand fn; /* [M][K] */
-    struct mhcs_operand x;  /* [T][K] */
-    struct mhcs_operand c;  /* [T][M] */
+    struct mhcs_operand fn;    /* [M][K] */
+    struct mhcs_operand x;     /* [T][K] */
+    struct mhcs_operand c;     /* [T][M], the result */
+    struct mhcs_operand old_c; /* [T][M], what beta scales: mostly the same memory as c */
     int64_t tokens;
     uint64_t seed;
     uint32_t coefficients, k, rows;

@@ -14,6 +14,7 @@
 static __device__ void mhcs_gather(const struct mhcs_operand &from, uint64_t to, uint32_t rows,
                                    uint32_t length, bool sampled, const int64_t *token)
 {
+    const uint64_t base = from.indirect ? *(const uint64_t *)from.base : from.base;
     const uint32_t size = mhcs_dtype_size(from.dtype);
     const uint32_t per_group = 16 / size;
     const uint32_t groups = (length + per_group - 1) / per_group;
@@ -26,7 +27,7 @@ static __device__ void mhcs_gather(const struct mhcs_operand &from, uint64_t to,
         const uint32_t begin = (rows_first ? i / rows : i % groups) * per_group;
         const uint32_t count = min(per_group, length - begin);
         const int64_t row = sampled ? token[r] : r;
-        const uint64_t source = from.base + (row * from.row + begin * from.col) * size;
+        const uint64_t source = base + (row * from.row + begin * from.col) * size;
         const uint64_t target = to + ((uint64_t)r * length + begin) * size;
         const uint64_t step = from.col * size;
 
@@ -57,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(MHCS_SNAPSHOT_THREADS)
     if (p.parts & MHCS_PART_C)
         mhcs_gather(p.c, p.to_c, p.rows, p.coefficients, true, token);
     if (p.parts & MHCS_PART_OLD_C)
-        mhcs_gather(p.c, p.to_old_c, p.rows, p.coefficients, true, token);
+        mhcs_gather(p.old_c, p.to_old_c, p.rows, p.coefficients, true, token);
     if (p.parts & MHCS_PART_SCALARS && blockIdx.x == 0 && threadIdx.x < 2)
         ((float *)p.to_scalars)[threadIdx.x] =
             mhcs_element((const void *)(threadIdx.x ? p.beta : p.alpha), p.scalar_dtype, 0);

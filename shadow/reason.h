@@ -16,6 +16,8 @@
       "samples are dropped: no slot was free (raise MHCSHADOW_MEM_MB or lower MHCSHADOW_SAMPLE)")  \
     X(BUDGET, MHCS_DROPPED, "budget", MHCS_LOG_INFO,                                               \
       "samples are dropped: over MHCSHADOW_BUDGET (raise it or lower MHCSHADOW_SAMPLE)")           \
+    X(ENTRIES, MHCS_DROPPED, "entries", MHCS_LOG_INFO,                                             \
+      "entries of batched GEMMs are dropped: more were due in one call than it samples")           \
     X(ARMING, MHCS_DROPPED, "arming", MHCS_LOG_DEBUG,                                              \
       "samples are dropped while another thread sets up")                                          \
     X(STOPPED, MHCS_DROPPED, "stopped", MHCS_LOG_DEBUG, "the process is exiting")                  \
@@ -42,6 +44,16 @@
       "be followed")                                                                               \
     X(HANDLE, MHCS_FAILED, "handle", MHCS_LOG_WARN,                                                \
       "a mixing GEMM is not sampled: its cuBLAS does not tell the stream and modes of its handle") \
+    X(EPILOGUE, MHCS_FAILED, "epilogue", MHCS_LOG_WARN,                                            \
+      "a cublasLtMatmul is not sampled: an epilogue, a scale pointer or an alpha vector makes its "\
+      "result more than alpha*A*B + beta*C")                                                       \
+    X(BATCH, MHCS_FAILED, "batch", MHCS_LOG_WARN,                                                  \
+      "a batched GEMM is not sampled: it has more entries than are followed")                      \
+    X(POINTERS, MHCS_FAILED, "pointers", MHCS_LOG_WARN,                                            \
+      "a batched GEMM is not sampled: its matrices' addresses stand in device memory, and the "    \
+      "driver refuses the kernels that could read them")                                           \
+    X(UNWOUND, MHCS_FAILED, "unwound", MHCS_LOG_INFO,                                              \
+      "a GEMM that was due was left by an exception or a longjmp; it is not sampled")              \
     X(GEMM, MHCS_FAILED, "gemm", MHCS_LOG_INFO,                                                    \
       "a GEMM that was due returned an error to the application; it is not sampled")               \
     X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \

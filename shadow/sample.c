@@ -28,7 +28,8 @@ static atomic_int_fast64_t calls; /* numbers the sampled calls of the process; r
 static enum mhcs_reason check_gemm(const struct mhcs_gemm *gemm)
 {
     if (!gemm->alpha || !gemm->beta || gemm->scalar_dtype > MHCS_F16 || gemm->fn.dtype > MHCS_F16 ||
-        gemm->x.dtype > MHCS_F16 || gemm->c.dtype > MHCS_F16) {
+        gemm->x.dtype > MHCS_F16 || gemm->c.dtype > MHCS_F16 ||
+        gemm->old_c.dtype != gemm->c.dtype) {
         return MHCS_REASON_TYPES;
     }
     if (gemm->tokens < 1 || gemm->tokens > INT32_MAX || gemm->k % MHCS_STREAMS != 0 ||
@@ -81,11 +82,33 @@ static enum mhcs_reason find_engine(const struct mhcs_driver *driver, CUcontext 
     }
 }
 
-/* Fills the slot's call and snapshots what the GEMM will overwrite or the application may change:
- * the old C, and scalars on the device. */
+/* What the GEMM will overwrite or the application may change: the old C, and scalars on the
+ * device. */
+static uint32_t early_parts(const struct mhcs_gemm *gemm)
+{
+    if (gemm->scalars_on_device) {
+        return MHCS_PART_SCALARS | MHCS_PART_OLD_C;
+    }
+    return mhcs_element(gemm->beta, gemm->scalar_dtype, 0) != 0 ? MHCS_PART_OLD_C : 0;
+}
+
+/* The snapshot kernel follows an operand's address that stands on the device; copies can't. */
+static enum mhcs_reason check_operands(const struct mhcs_engine *engine,
+                                       const struct mhcs_gemm *gemm, uint32_t parts_early)
+{
+    const bool with_old_c = parts_early & MHCS_PART_OLD_C;
+
+    if (engine->mode == MHCS_MODE_COPY &&
+        (gemm->fn.indirect || gemm->x.indirect || gemm->c.indirect || gemm->old_c.indirect)) {
+        return MHCS_REASON_POINTERS;
+    }
+    return mhcs_snapshot_in_bounds(engine->driver, gemm, with_old_c) ? TAKEN : MHCS_REASON_OPERAND;
+}
+
+/* Fills the slot's call and takes its early snapshot. */
 static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *slot,
                            const struct mhcs_gemm *gemm, const struct mhcs_layout *layout,
-                           uint32_t rows)
+                           uint32_t rows, uint32_t parts_early)
 {
     const int64_t number = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     const int64_t now = mhcs_clock(CLOCK_REALTIME);
@@ -99,15 +122,13 @@ static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *s
         .seed = mhcs_mix64((uint64_t)now + (uint64_t)number),
         .rows = rows,
         .chunks = mhcs_engine_chunks(engine, layout->bytes),
+        .parts_early = parts_early,
     };
-    if (gemm->scalars_on_device) {
-        call->parts_early = MHCS_PART_SCALARS | MHCS_PART_OLD_C;
-    } else {
+    if (!gemm->scalars_on_device) {
         call->alpha = mhcs_element(gemm->alpha, gemm->scalar_dtype, 0);
         call->beta = mhcs_element(gemm->beta, gemm->scalar_dtype, 0);
-        call->parts_early = call->beta != 0 ? MHCS_PART_OLD_C : 0;
     }
-    return call->parts_early ? mhcs_snapshot(engine, slot, call->parts_early) : CUDA_SUCCESS;
+    return parts_early ? mhcs_snapshot(engine, slot, parts_early) : CUDA_SUCCESS;
 }
 
 static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
@@ -121,7 +142,7 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     CUcontext context;
     CUresult result;
     CUdevice device;
-    uint32_t rows;
+    uint32_t rows, parts_early;
     int error, slot;
 
     if (mhcs_process_off() != TAKEN) {
@@ -150,14 +171,16 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     if (layout.bytes > engine->largest) {
         return MHCS_REASON_SHAPE;
     }
-    if (!mhcs_snapshot_in_bounds(driver, gemm)) {
-        return MHCS_REASON_OPERAND;
+    parts_early = early_parts(gemm);
+    reason = check_operands(engine, gemm, parts_early);
+    if (reason != TAKEN) {
+        return reason;
     }
     slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
     if (slot < 0) {
         return MHCS_REASON_NO_SLOT;
     }
-    result = begin_call(engine, &engine->slots[slot], gemm, &layout, rows);
+    result = begin_call(engine, &engine->slots[slot], gemm, &layout, rows, parts_early);
     if (result != CUDA_SUCCESS) {
         mhcs_engine_disarm(engine, "the snapshot before a GEMM", result); /* and the slot with it */
         return MHCS_REASON_LAUNCH;
@@ -189,7 +212,21 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
     return true;
 }
 
-void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm, bool launched)
+void mhcs_shadow_forget(struct mhcs_sample *sample)
+{
+    struct mhcs_engine *const engine = sample->engine;
+
+    if (engine && mhcs_engine_state(engine) == MHCS_ENGINE_ARMED) {
+        const struct mhcs_slot_call *const call = &engine->slots[sample->slot].call;
+
+        if (!call->parts_early) {
+            mhcs_slot_release(&engine->pool, sample->slot, call->chunks);
+        }
+    }
+    mhcs_turn_away(MHCS_REASON_UNWOUND);
+}
+
+void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
 {
     const int64_t begin = mhcs_clock(CLOCK_MONOTONIC);
     struct mhcs_engine *const engine = sample->engine;

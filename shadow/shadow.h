@@ -36,13 +36,14 @@ struct mhcs_cublas {
     int version;      /* cublasGetVersion, e.g. 130100; 0 unknown */
 };
 
-/* One mixing GEMM, orientation and transposition folded into strides: raw[T][M] = alpha * x fn^T +
- * beta*raw. */
+/* One mixing GEMM, orientation and transposition folded into strides: c[T][M] = alpha * x fn^T +
+ * beta * old_c. */
 struct mhcs_gemm {
-    struct mhcs_operand fn; /* [M][K] */
-    struct mhcs_operand x;  /* [T][K] */
-    struct mhcs_operand c;  /* [T][M] */
-    int64_t tokens;         /* T >= 1 */
+    struct mhcs_operand fn;    /* [M][K] */
+    struct mhcs_operand x;     /* [T][K] */
+    struct mhcs_operand c;     /* [T][M] */
+    struct mhcs_operand old_c; /* [T][M], of c's dtype; the same memory as c but for cublasLt */
+    int64_t tokens;            /* T >= 1 */
     uint32_t k, coefficients;
     const void *alpha, *beta; /* scalars of scalar_dtype, on the host unless scalars_on_device */
     uint32_t scalar_dtype;

@@ -3,6 +3,7 @@
 #include "shadow/snapshot.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* A share of the device small enough to leave the GEMMs of other streams alone, large enough to
  * copy a slot in a few microseconds. */
@@ -30,6 +31,11 @@ static bool operand_in_bounds(const struct mhcs_driver *driver, const struct mhc
     if (driver->cuPointerGetAttributes(2, attributes, values, operand->base) != CUDA_SUCCESS) {
         return false;
     }
+    if (operand->indirect) {
+        /* Where it leads is known on the device alone, as it is to cuBLAS. */
+        return operand->base >= start && operand->base - start <= size &&
+               sizeof(uint64_t) <= size - (operand->base - start);
+    }
     if (operand->row < 0 || operand->col < 0 ||
         __builtin_mul_overflow(rows - 1, operand->row, &down) ||
         __builtin_mul_overflow(columns - 1, operand->col, &across) ||
@@ -41,12 +47,17 @@ static bool operand_in_bounds(const struct mhcs_driver *driver, const struct mhc
            bytes <= size - (operand->base - start);
 }
 
-bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm)
+bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm,
+                             bool with_old_c)
 {
+    const bool apart = with_old_c && memcmp(&gemm->old_c, &gemm->c, sizeof(gemm->c)) != 0;
+
     return !driver->cuPointerGetAttributes ||
            (operand_in_bounds(driver, &gemm->fn, gemm->coefficients, gemm->k) &&
             operand_in_bounds(driver, &gemm->x, gemm->tokens, gemm->k) &&
-            operand_in_bounds(driver, &gemm->c, gemm->tokens, gemm->coefficients));
+            operand_in_bounds(driver, &gemm->c, gemm->tokens, gemm->coefficients) &&
+            (!apart ||
+             operand_in_bounds(driver, &gemm->old_c, gemm->tokens, gemm->coefficients)));
 }
 
 static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
@@ -58,6 +69,7 @@ static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot 
         .fn = gemm->fn,
         .x = gemm->x,
         .c = gemm->c,
+        .old_c = gemm->old_c,
         .tokens = gemm->tokens,
         .seed = call->seed,
         .coefficients = gemm->coefficients,
@@ -152,10 +164,13 @@ static CUresult copy(const struct mhcs_engine *engine, const struct mhcs_slot *s
     if (parts & MHCS_PART_X && result == CUDA_SUCCESS) {
         result = copy_sampled(driver, call, &gemm->x, gemm->k, slot->host + call->layout.x, stream);
     }
-    if (parts & (MHCS_PART_C | MHCS_PART_OLD_C) && result == CUDA_SUCCESS) {
-        const uint64_t to = parts & MHCS_PART_C ? call->layout.c : call->layout.old_c;
-
-        result = copy_sampled(driver, call, &gemm->c, gemm->coefficients, slot->host + to, stream);
+    if (parts & MHCS_PART_C && result == CUDA_SUCCESS) {
+        result = copy_sampled(driver, call, &gemm->c, gemm->coefficients,
+                              slot->host + call->layout.c, stream);
+    }
+    if (parts & MHCS_PART_OLD_C && result == CUDA_SUCCESS) {
+        result = copy_sampled(driver, call, &gemm->old_c, gemm->coefficients,
+                              slot->host + call->layout.old_c, stream);
     }
     return result;
 }

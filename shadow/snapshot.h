@@ -6,8 +6,9 @@
 #include "shadow/engine.h"
 
 /* False if an operand reaches beyond its CUDA allocation: a wrong guess of ours about a call must
- * not become an illegal address in the application's context. Three driver look-ups. */
-bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm);
+ * not become an illegal address in the application's context. Three driver look-ups, or four. */
+bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm,
+                             bool with_old_c);
 
 /* Snapshots `parts` (enum mhcs_part bits) of slot->call on the stream of its GEMM. */
 CUresult mhcs_snapshot(const struct mhcs_engine *engine, const struct mhcs_slot *slot,

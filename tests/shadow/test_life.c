@@ -46,7 +46,7 @@ static void hold_every_slot(struct rig *rig)
         CHILD_MUST(!mhcs_shadow_before(&held[count], &gemm));
     }
     while (count > 0) {
-        mhcs_shadow_after(&held[--count], &gemm, true);
+        mhcs_shadow_after(&held[--count], true);
     }
 }
 

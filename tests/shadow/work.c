@@ -250,6 +250,7 @@ struct mhcs_gemm work_gemm(const struct work *w, uint32_t i)
         .fn = operand(s, w->fn, s->fn_dtype, s->coefficients, s->k, NULL),
         .x = operand(s, w->x, s->x_dtype, tokens, s->k, NULL),
         .c = operand(s, w->c, s->c_dtype, tokens, s->coefficients, NULL),
+        .old_c = operand(s, w->c, s->c_dtype, tokens, s->coefficients, NULL),
         .tokens = tokens,
         .k = s->k,
         .coefficients = s->coefficients,
@@ -307,7 +308,7 @@ static bool call(struct work *w, uint32_t i, bool works)
         enqueue(w->stream, "GEMM", gemm_body, op);
     }
     if (sampled) {
-        mhcs_shadow_after(&sample, &gemm, works);
+        mhcs_shadow_after(&sample, works);
     }
 
     must(cuMemsetD8Async(w->x, 0x7f, w->x_bytes, w->stream), "overwrite x");

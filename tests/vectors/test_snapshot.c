@@ -151,12 +151,24 @@ static int check_part(const char *name, const char *part, const struct matrix *m
     return bad;
 }
 
-static int try_snapshot(const struct snapshot_case *s, uint64_t seed)
+/* The operand as a batch of pointer arrays has it: its address stands in device memory. */
+static void make_indirect(struct mhcs_operand *operand)
 {
+    const uint64_t address = operand->base;
+
+    operand->base = device_upload(&address, sizeof(address));
+    operand->indirect = 1;
+}
+
+/* The result lies apart from what beta scales, in another layout. */
+static int try_snapshot(const struct snapshot_case *s, bool indirect, uint64_t seed)
+{
+    const struct layout transposed = {!s->c.by_rows, s->c.gap + 1, 1};
     uint64_t state = seed;
     struct matrix fn = new_matrix(&s->fn, s->dtype, s->coefficients, s->k, &state);
     struct matrix x = new_matrix(&s->x, s->dtype, s->tokens, s->k, &state);
     struct matrix c = new_matrix(&s->c, s->c_dtype, s->tokens, s->coefficients, &state);
+    struct matrix old_c = new_matrix(&transposed, s->c_dtype, s->tokens, s->coefficients, &state);
     const size_t size = mhcs_dtype_size(s->dtype), c_size = mhcs_dtype_size(s->c_dtype);
     const size_t c_bytes = s->rows * s->coefficients * c_size;
     const float scalars[2] = {0.5f, -3};
@@ -165,6 +177,7 @@ static int try_snapshot(const struct snapshot_case *s, uint64_t seed)
     struct mhcs_snapshot_params p = {.fn = fn.operand,
                                      .x = x.operand,
                                      .c = c.operand,
+                                     .old_c = old_c.operand,
                                      .tokens = s->tokens,
                                      .seed = seed,
                                      .coefficients = s->coefficients,
@@ -185,18 +198,26 @@ static int try_snapshot(const struct snapshot_case *s, uint64_t seed)
     for (uint32_t r = 0; r < s->rows; r++)
         token[r] = mhcs_row_index(seed, r, s->rows, s->tokens);
 
+    if (indirect) {
+        make_indirect(&p.fn);
+        make_indirect(&p.x);
+        make_indirect(&p.c);
+        make_indirect(&p.old_c);
+    }
     device_launch(DEVICE_SNAPSHOT, s->blocks, &p);
     bad += check_part(s->name, "fn", &fn, p.to_fn, s->coefficients, s->k, NULL);
     bad += check_part(s->name, "x", &x, p.to_x, s->rows, s->k, token);
     bad += check_part(s->name, "c", &c, p.to_c, s->rows, s->coefficients, token);
-    bad += check_part(s->name, "old c", &c, p.to_old_c, s->rows, s->coefficients, token);
+    bad += check_part(s->name, "old c", &old_c, p.to_old_c, s->rows, s->coefficients, token);
     device_download(have, p.to_scalars, sizeof(have));
     bad += memcmp(have, scalars, sizeof(have)) != 0;
-    printf("snapshot, %s: %s\n", s->name, bad ? "WRONG" : "good");
+    printf("snapshot, %s%s: %s\n", s->name, indirect ? ", by addresses on the device" : "",
+           bad ? "WRONG" : "good");
 
     free(fn.bytes);
     free(x.bytes);
     free(c.bytes);
+    free(old_c.bytes);
     device_reset();
     return bad;
 }
@@ -259,7 +280,8 @@ int main(void)
     printf("MHCSHADOW_TEST_SEED=%" PRIu64 "\n", seed);
     device_open();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        bad += try_snapshot(&cases[i], seed + i);
+        for (int indirect = 0; indirect < 2; indirect++)
+            bad += try_snapshot(&cases[i], indirect, seed + i);
     bad += unasked_parts_stay(seed);
     for (uint32_t dtype = MHCS_F32; dtype <= MHCS_F16; dtype++)
         bad += try_fingerprint(dtype, 1000, seed + dtype);

@@ -57,6 +57,7 @@ static const struct mhcs_gemm *gemm(void)
         .fn = {0x100000, 256, 1, MHCS_BF16, 0},
         .x = {0x200000, 256, 1, MHCS_BF16, 0},
         .c = {0x300000, 24, 1, MHCS_BF16, 0},
+        .old_c = {0x300000, 24, 1, MHCS_BF16, 0},
         .tokens = 5,
         .k = 256,
         .coefficients = 24,
@@ -75,7 +76,7 @@ static bool call(bool works)
     const bool taken = mhcs_shadow_before(&sample, gemm());
 
     if (taken) {
-        mhcs_shadow_after(&sample, gemm(), works);
+        mhcs_shadow_after(&sample, works);
     }
     return taken;
 }

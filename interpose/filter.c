@@ -51,25 +51,47 @@ static bool fold_dtype(cudaDataType type, uint32_t *dtype)
     }
 }
 
-/* alpha and beta have the type that the compute type works in. */
-static bool fold_scalar_dtype(cublasComputeType_t compute, uint32_t *dtype)
+cudaDataType mhcs_filter_scalar_type(cublasComputeType_t compute)
 {
     switch (compute) {
     case CUBLAS_COMPUTE_16F:
     case CUBLAS_COMPUTE_16F_PEDANTIC:
-        *dtype = MHCS_F16;
-        return true;
+        return CUDA_R_16F;
     case CUBLAS_COMPUTE_32F:
     case CUBLAS_COMPUTE_32F_PEDANTIC:
     case CUBLAS_COMPUTE_32F_FAST_16F:
     case CUBLAS_COMPUTE_32F_FAST_16BF:
     case CUBLAS_COMPUTE_32F_FAST_TF32:
     case CUBLAS_COMPUTE_32F_EMULATED_16BFX9:
-        *dtype = MHCS_F32;
-        return true;
+        return CUDA_R_32F;
     default:
-        return false;
+        return CUDA_R_64F;
     }
+}
+
+static size_t type_bytes(cudaDataType type)
+{
+    return type == CUDA_R_32F ? 4 : 2;
+}
+
+/* Address of the matrix of an entry, or of where that address stands on the device. */
+static uintptr_t entry_base(const struct mhcs_call *call, const void *first, long long stride,
+                            size_t element_bytes, int64_t entry)
+{
+    const uint64_t apart = call->pointers ? sizeof(void *) : (uint64_t)stride * element_bytes;
+
+    return (uintptr_t)first + (uint64_t)entry * apart;
+}
+
+const void *mhcs_filter_weights(const struct mhcs_call *call, enum mhcs_side side, int64_t entry)
+{
+    if (call->pointers) {
+        return NULL;
+    }
+    return side == MHCS_SIDE_A ? (const void *)entry_base(call, call->a, call->stride_a,
+                                                          type_bytes(call->a_type), entry)
+                               : (const void *)entry_base(call, call->b, call->stride_b,
+                                                          type_bytes(call->b_type), entry);
 }
 
 /* A stored matrix: column-major, `rows` used of every `ld` elements, `columns` times. cuBLAS
@@ -86,13 +108,18 @@ static bool is_stored(const void *base, int64_t rows, int64_t columns, int64_t l
 static bool fold_operand(const void *base, cudaDataType type, int64_t ld, int64_t outer, int64_t k,
                          bool contiguous, struct mhcs_operand *operand)
 {
-    *operand = (struct mhcs_operand){
-        .base = (uintptr_t)base,
-        .row = contiguous ? ld : 1,
-        .col = contiguous ? 1 : ld,
-    };
+    operand->row = contiguous ? ld : 1;
+    operand->col = contiguous ? 1 : ld;
     return fold_dtype(type, &operand->dtype) &&
            (contiguous ? is_stored(base, k, outer, ld) : is_stored(base, outer, k, ld));
+}
+
+static bool fold_result(const void *base, cudaDataType type, int64_t ld, bool fn_is_a, int64_t m,
+                        int64_t n, struct mhcs_operand *operand)
+{
+    operand->row = fn_is_a ? ld : 1;
+    operand->col = fn_is_a ? 1 : ld;
+    return fold_dtype(type, &operand->dtype) && is_stored(base, m, n, ld);
 }
 
 /* Real matrices: the conjugate transpose is the transpose. CUBLAS_OP_CONJG is refused by cuBLAS. */
@@ -101,30 +128,37 @@ static bool is_operation(cublasOperation_t operation)
     return operation == CUBLAS_OP_N || operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
 }
 
-bool mhcs_filter_fold(const struct mhcs_call *call, enum mhcs_side side, struct mhcs_gemm *gemm)
+bool mhcs_filter_fold(const struct mhcs_call *call, enum mhcs_side side, int64_t entry,
+                      struct mhcs_gemm *gemm)
 {
     const bool fn_is_a = side == MHCS_SIDE_A;
-    struct mhcs_operand *const a = fn_is_a ? &gemm->fn : &gemm->x;
-    struct mhcs_operand *const b = fn_is_a ? &gemm->x : &gemm->fn;
+    const size_t c_bytes = type_bytes(call->c_type);
+    struct mhcs_operand a = {.indirect = call->pointers}, b = a, c = a, old_c = a;
+    bool followed;
 
+    a.base = entry_base(call, call->a, call->stride_a, type_bytes(call->a_type), entry);
+    b.base = entry_base(call, call->b, call->stride_b, type_bytes(call->b_type), entry);
+    c.base = entry_base(call, call->d, call->stride_d, c_bytes, entry);
+    old_c.base = entry_base(call, call->c, call->stride_c, c_bytes, entry);
+    followed = call->alpha && call->beta && is_operation(call->transa) &&
+               is_operation(call->transb) &&
+               fold_dtype(mhcs_filter_scalar_type(call->compute), &gemm->scalar_dtype) &&
+               fold_operand(call->a, call->a_type, call->lda, call->m, call->k,
+                            call->transa != CUBLAS_OP_N, &a) &&
+               fold_operand(call->b, call->b_type, call->ldb, call->n, call->k,
+                            call->transb == CUBLAS_OP_N, &b) &&
+               fold_result(call->d, call->c_type, call->ldd, fn_is_a, call->m, call->n, &c) &&
+               fold_result(call->c, call->c_type, call->ldc, fn_is_a, call->m, call->n, &old_c);
     gemm->tokens = fn_is_a ? call->n : call->m;
     gemm->coefficients = (uint32_t)(fn_is_a ? call->m : call->n);
     gemm->k = (uint32_t)call->k;
     gemm->alpha = call->alpha;
     gemm->beta = call->beta;
-    gemm->c = (struct mhcs_operand){
-        .base = (uintptr_t)call->c,
-        .row = fn_is_a ? call->ldc : 1,
-        .col = fn_is_a ? 1 : call->ldc,
-    };
-    return call->alpha && call->beta && is_operation(call->transa) && is_operation(call->transb) &&
-           fold_scalar_dtype(call->compute, &gemm->scalar_dtype) &&
-           fold_operand(call->a, call->a_type, call->lda, call->m, call->k,
-                        call->transa != CUBLAS_OP_N, a) &&
-           fold_operand(call->b, call->b_type, call->ldb, call->n, call->k,
-                        call->transb == CUBLAS_OP_N, b) &&
-           fold_dtype(call->c_type, &gemm->c.dtype) &&
-           is_stored(call->c, call->m, call->n, call->ldc);
+    gemm->fn = fn_is_a ? a : b;
+    gemm->x = fn_is_a ? b : a;
+    gemm->c = c;
+    gemm->old_c = old_c;
+    return followed;
 }
 
 /* CUBLAS_COMPUTE_32F leaves the arithmetic to the math mode, for fp32 operands; 16-bit operands are

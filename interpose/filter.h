@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "interpose/hooks.h"
+#include "interpose/call.h"
 #include "interpose/library.h"
 #include "shadow/shadow.h"
 
@@ -37,17 +37,20 @@ static inline bool mhcs_filter_candidate(int64_t m, int64_t n, int64_t k)
 enum mhcs_side mhcs_filter_match(const struct mhcs_settings *settings, int64_t m, int64_t n,
                                  int64_t k);
 
-/* Address of fn: what tells the sites apart before anything is read. */
-static inline const void *mhcs_filter_weights(enum mhcs_side side, const struct mhcs_call *call)
-{
-    return side == MHCS_SIDE_A ? call->a : call->b;
-}
+/* Address of an entry's fn: what tells the sites apart before anything is read. NULL where it
+ * stands in an array on the device. */
+const void *mhcs_filter_weights(const struct mhcs_call *call, enum mhcs_side side, int64_t entry);
 
-/* Folds orientation, transposition and leading dimensions into strides: everything of `gemm` but
- * stream, cublas, weight_order and what the handle says. False: a type, operation, pointer or
- * leading dimension that can't be followed (cuBLAS itself refuses most of them); `gemm` is then
- * unspecified. */
-bool mhcs_filter_fold(const struct mhcs_call *call, enum mhcs_side side, struct mhcs_gemm *gemm);
+/* Folds orientation, transposition, leading dimensions and the batch into strides: everything of
+ * `gemm` but stream, cublas, weight_order and what the handle says, for one entry. False: a type,
+ * operation, pointer or leading dimension that can't be followed (cuBLAS itself refuses most of
+ * them); `gemm` is then unspecified. */
+bool mhcs_filter_fold(const struct mhcs_call *call, enum mhcs_side side, int64_t entry,
+                      struct mhcs_gemm *gemm);
+
+/* Of alpha and beta: the type that the compute type works in. CUDA_R_64F for all that are of no
+ * concern here. */
+cudaDataType mhcs_filter_scalar_type(cublasComputeType_t compute);
 
 /* The arithmetic that compute type, operand types and math mode declare together. tf32_allowed:
  * false under NVIDIA_TF32_OVERRIDE=0, which overrules every program. */

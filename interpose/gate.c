@@ -4,19 +4,22 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "interpose/env.h"
 #include "interpose/filter.h"
+#include "interpose/groups.h"
+#include "interpose/lt.h"
 #include "interpose/sample.h"
 #include "shadow/reason.h"
+#include "shadow/shadow.h"
 
-/* Set on the way into the real function. Initial-exec: the general model calls __tls_get_addr,
- * which may allocate. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) bool inside;
+_Thread_local __attribute__((tls_model("initial-exec"))) struct mhcs_pass mhcs_own_pass;
 
-/* Written once by configure(), constant from then on (pthread_once orders it). */
+/* Written once by configure(), constant once `configured` is seen set (acquire). */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool configured;
 static struct mhcs_settings settings;
 static struct mhcs_sampler sampler;
 static bool tf32_allowed;
@@ -27,22 +30,45 @@ static void configure(void)
     tf32_allowed = mhcs_env_tf32_allowed(environ);
     mhcs_sampler_init(&sampler, settings.sample, mhcs_sampler_seed());
     mhcs_shadow_configure(&settings);
+    atomic_store_explicit(&configured, true, memory_order_release);
 }
 
-/* The whole of pass->gemm. False: declined, for a reason that is counted and named. */
-static bool describe(struct mhcs_pass *pass, struct mhcs_library *library,
-                     const struct mhcs_call *call, enum mhcs_side side)
+static bool is_enabled(void)
 {
-    struct mhcs_gemm *const gemm = &pass->gemm;
-    struct mhcs_handle_state state;
+    if (!atomic_load_explicit(&configured, memory_order_acquire)) {
+        const int saved_errno = errno;
 
-    if (!mhcs_filter_fold(call, side, gemm)) {
+        pthread_once(&once, configure);
+        errno = saved_errno;
+    }
+    return settings.enabled;
+}
+
+/* The whole of `gemm` but its weight_order. False: declined, for a reason that is counted and
+ * named. `lt`: what `call` was begun from, or NULL. */
+static bool describe(struct mhcs_library *library, const struct mhcs_call *call,
+                     const struct mhcs_lt *lt, enum mhcs_side side, int64_t entry,
+                     struct mhcs_gemm *gemm)
+{
+    struct mhcs_handle_state state;
+    struct mhcs_call read;
+
+    if (lt) {
+        const enum mhcs_reason reason = mhcs_lt_read(library, lt, &read, &state);
+
+        if (reason != MHCS_REASONS_COUNT) {
+            mhcs_decline(reason);
+            return false;
+        }
+        call = &read;
+    }
+    if (!mhcs_filter_fold(call, side, entry, gemm)) {
         mhcs_decline(MHCS_REASON_ARGUMENTS);
         return false;
     }
     /* The handle's state first: asked for the version of no handle, cuBLAS answers SUCCESS and
      * nothing else, and the version is kept. */
-    gemm->cublas = library && mhcs_library_handle_state(library, call->handle, &state)
+    gemm->cublas = library && (lt || mhcs_library_handle_state(library, call->handle, &state))
                        ? mhcs_library_cublas(library, call->handle)
                        : NULL;
     if (!gemm->cublas) {
@@ -57,46 +83,113 @@ static bool describe(struct mhcs_pass *pass, struct mhcs_library *library,
     return true;
 }
 
-static bool take(struct mhcs_pass *pass, struct mhcs_library *library, const struct mhcs_call *call)
-{
-    enum mhcs_side side;
-
-    pthread_once(&once, configure);
-    if (!settings.enabled) {
-        return false;
-    }
-    side = mhcs_filter_match(&settings, call->m, call->n, call->k);
-    if (side == MHCS_SIDE_NONE) {
-        return false;
-    }
-    mhcs_count(MHCS_MATCHED);
-    return mhcs_sampler_draw(&sampler, mhcs_filter_weights(side, call), &pass->gemm.weight_order) &&
-           describe(pass, library, call, side) && mhcs_shadow_before(&pass->sample, &pass->gemm);
-}
-
-void mhcs_gate_before(struct mhcs_pass *pass, struct mhcs_library *library,
-                      const struct mhcs_call *call)
+/* One entry that is due. */
+static void take(struct mhcs_library *library, const struct mhcs_call *call,
+                 const struct mhcs_lt *lt, enum mhcs_side side, int64_t entry, int32_t order)
 {
     const int saved_errno = errno;
+    struct mhcs_gemm gemm;
 
-    pass->outermost = !inside;
-    pass->sampled = false;
-    if (pass->outermost) {
-        inside = true;
-        pass->sampled = take(pass, library, call);
+    if (mhcs_own_pass.taken == MHCS_ENTRIES_SAMPLED) {
+        mhcs_decline(MHCS_REASON_ENTRIES);
+    } else if (describe(library, call, lt, side, entry, &gemm)) {
+        gemm.weight_order = order;
+        mhcs_own_pass.taken +=
+            mhcs_shadow_before(&mhcs_own_pass.samples[mhcs_own_pass.taken], &gemm);
     }
     errno = saved_errno;
 }
 
-void mhcs_gate_after(struct mhcs_pass *pass, cublasStatus_t status)
+void mhcs_gate_forget(void)
+{
+    for (uint32_t i = 0; i < mhcs_own_pass.taken; i++) {
+        mhcs_shadow_forget(&mhcs_own_pass.samples[i]);
+    }
+    mhcs_own_pass.taken = 0;
+}
+
+bool mhcs_gate_draw(int64_t m, int64_t n, int64_t k, const void *a, const void *b)
+{
+    enum mhcs_side side;
+
+    if (!is_enabled()) {
+        return false;
+    }
+    side = mhcs_filter_match(&settings, m, n, k);
+    if (side == MHCS_SIDE_NONE) {
+        return false;
+    }
+    mhcs_count(MHCS_MATCHED);
+    return mhcs_sampler_draw(&sampler, side == MHCS_SIDE_A ? a : b, &mhcs_own_pass.order);
+}
+
+void mhcs_gate_take(struct mhcs_library *library, const struct mhcs_call *call)
+{
+    take(library, call, NULL, mhcs_filter_match(&settings, call->m, call->n, call->k), 0,
+         mhcs_own_pass.order);
+}
+
+static void offer(struct mhcs_library *library, const struct mhcs_call *call,
+                  const struct mhcs_lt *lt)
+{
+    enum mhcs_side side;
+
+    if (call->count < 1 || !is_enabled()) {
+        return;
+    }
+    side = mhcs_filter_match(&settings, call->m, call->n, call->k);
+    if (side == MHCS_SIDE_NONE) {
+        return;
+    }
+    mhcs_count_many(MHCS_MATCHED, (uint64_t)call->count);
+    mhcs_count_many(MHCS_SEEN, (uint64_t)call->count - mhcs_own_pass.counted);
+    mhcs_own_pass.counted = false;
+    if (call->count > MHCS_ENTRIES_MAX) {
+        mhcs_decline_many(MHCS_REASON_BATCH, (uint64_t)call->count);
+        return;
+    }
+    for (int64_t entry = 0; entry < call->count; entry++) {
+        int32_t order;
+
+        if (mhcs_sampler_draw(&sampler, mhcs_filter_weights(call, side, entry), &order)) {
+            take(library, call, lt, side, entry, order);
+        }
+    }
+}
+
+void mhcs_gate_batch(struct mhcs_library *library, const struct mhcs_call *call)
+{
+    offer(library, call, NULL);
+}
+
+void mhcs_gate_groups(struct mhcs_library *library, const struct mhcs_groups *groups)
+{
+    struct mhcs_groups_walk walk = {0};
+    struct mhcs_call call;
+
+    while (mhcs_groups_next(groups, &walk, &call)) {
+        offer(library, &call, NULL);
+    }
+}
+
+void mhcs_gate_lt(struct mhcs_library *library, const struct mhcs_lt *lt)
+{
+    const int saved_errno = errno; /* of cublasLt's getters */
+    struct mhcs_call call;
+
+    if (library && mhcs_lt_begin(library, lt, &call)) {
+        offer(library, &call, lt);
+    }
+    errno = saved_errno;
+}
+
+void mhcs_gate_hand_over(cublasStatus_t status)
 {
     const int saved_errno = errno;
 
-    if (pass->sampled) {
-        mhcs_shadow_after(&pass->sample, &pass->gemm, status == CUBLAS_STATUS_SUCCESS);
+    for (uint32_t i = 0; i < mhcs_own_pass.taken; i++) {
+        mhcs_shadow_after(&mhcs_own_pass.samples[i], status == CUBLAS_STATUS_SUCCESS);
     }
-    if (pass->outermost) {
-        inside = false;
-    }
+    mhcs_own_pass.taken = 0;
     errno = saved_errno;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One entry per loaded cuBLAS: its getters, its path, its version. */
+/* One entry per loaded cuBLAS or cuBLASLt: its getters, its path, its version. */
 #include "interpose/library.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,10 @@ struct mhcs_library {
     __typeof__(cublasGetPointerMode_v2) *get_pointer_mode;
     __typeof__(cublasGetMathMode) *get_math_mode;
     __typeof__(cublasGetVersion_v2) *get_version;
+    __typeof__(cublasLtGetVersion) *lt_get_version;
+    __typeof__(cublasLtMatrixLayoutGetAttribute) *lt_get_layout;
+    __typeof__(cublasLtMatmulDescGetAttribute) *lt_get_operation;
+    __typeof__(cublasLtMatmulAlgoConfigGetAttribute) *lt_get_algorithm;
     /* NULL until the first sampled call; then set once by whichever thread wins (release). */
     _Atomic(const struct mhcs_cublas *) cublas;
     struct mhcs_library *next; /* written before publication */
@@ -62,6 +66,10 @@ static struct mhcs_library *add(const struct link_map *map)
     library->get_pointer_mode = own_function(pin, map, "cublasGetPointerMode_v2");
     library->get_math_mode = own_function(pin, map, "cublasGetMathMode");
     library->get_version = own_function(pin, map, "cublasGetVersion_v2");
+    library->lt_get_version = own_function(pin, map, "cublasLtGetVersion");
+    library->lt_get_layout = own_function(pin, map, "cublasLtMatrixLayoutGetAttribute");
+    library->lt_get_operation = own_function(pin, map, "cublasLtMatmulDescGetAttribute");
+    library->lt_get_algorithm = own_function(pin, map, "cublasLtMatmulAlgoConfigGetAttribute");
 
     head = atomic_load_explicit(&libraries, memory_order_acquire);
     do {
@@ -109,6 +117,47 @@ bool mhcs_library_handle_state(const struct mhcs_library *library, cublasHandle_
     return true;
 }
 
+bool mhcs_library_layout(const struct mhcs_library *library, cublasLtMatrixLayout_t layout,
+                         cublasLtMatrixLayoutAttribute_t attribute, void *value, size_t bytes)
+{
+    size_t written;
+
+    return library->lt_get_layout && layout &&
+           library->lt_get_layout(layout, attribute, value, bytes, &written) ==
+               CUBLAS_STATUS_SUCCESS;
+}
+
+bool mhcs_library_operation(const struct mhcs_library *library, cublasLtMatmulDesc_t operation,
+                            cublasLtMatmulDescAttributes_t attribute, void *value, size_t bytes)
+{
+    size_t written;
+
+    return library->lt_get_operation && operation &&
+           library->lt_get_operation(operation, attribute, value, bytes, &written) ==
+               CUBLAS_STATUS_SUCCESS;
+}
+
+bool mhcs_library_algorithm(const struct mhcs_library *library, const cublasLtMatmulAlgo_t *algo,
+                            cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
+                            size_t bytes)
+{
+    size_t written;
+
+    return library->lt_get_algorithm && algo &&
+           library->lt_get_algorithm(algo, attribute, value, bytes, &written) ==
+               CUBLAS_STATUS_SUCCESS;
+}
+
+static int version_of(const struct mhcs_library *library, cublasHandle_t handle)
+{
+    int version = 0;
+
+    if (library->get_version) {
+        return library->get_version(handle, &version) == CUBLAS_STATUS_SUCCESS ? version : 0;
+    }
+    return library->lt_get_version ? (int)library->lt_get_version() : 0;
+}
+
 const struct mhcs_cublas *mhcs_library_cublas(struct mhcs_library *library, cublasHandle_t handle)
 {
     const struct mhcs_cublas *known = atomic_load_explicit(&library->cublas, memory_order_acquire);
@@ -122,10 +171,7 @@ const struct mhcs_cublas *mhcs_library_cublas(struct mhcs_library *library, cubl
         return NULL;
     }
     fresh->path = library->map->l_name;
-    if (!library->get_version ||
-        library->get_version(handle, &fresh->version) != CUBLAS_STATUS_SUCCESS) {
-        fresh->version = 0;
-    }
+    fresh->version = version_of(library, handle);
     if (!atomic_compare_exchange_strong_explicit(&library->cublas, &known, fresh,
                                                  memory_order_release, memory_order_acquire)) {
         free(fresh);

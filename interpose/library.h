@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cuBLAS libraries of the process: one entry per library that a real function was found in. */
+/* The cuBLAS and cuBLASLt libraries of the process: one entry per library that a real function was
+ * found in. */
 #ifndef MHCS_LIBRARY_H
 #define MHCS_LIBRARY_H
 
-#include <cublas_v2.h>
+#include <cublas_api.h>
+#include <cublasLt.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "shadow/shadow.h"
 
@@ -27,7 +30,18 @@ struct mhcs_library *mhcs_library_of(const void *function);
 bool mhcs_library_handle_state(const struct mhcs_library *library, cublasHandle_t handle,
                                struct mhcs_handle_state *state);
 
-/* Path and version; allocates at the first call for a library. NULL: out of memory. */
+/* Attributes of cublasLt's descriptors, of `bytes` bytes. False: the library doesn't know the
+ * attribute, or is no cublasLt. */
+bool mhcs_library_layout(const struct mhcs_library *library, cublasLtMatrixLayout_t layout,
+                         cublasLtMatrixLayoutAttribute_t attribute, void *value, size_t bytes);
+bool mhcs_library_operation(const struct mhcs_library *library, cublasLtMatmulDesc_t operation,
+                            cublasLtMatmulDescAttributes_t attribute, void *value, size_t bytes);
+bool mhcs_library_algorithm(const struct mhcs_library *library, const cublasLtMatmulAlgo_t *algo,
+                            cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
+                            size_t bytes);
+
+/* Path and version; allocates at the first call for a library. `handle` is of no account to a
+ * cublasLt. NULL: out of memory. */
 const struct mhcs_cublas *mhcs_library_cublas(struct mhcs_library *library, cublasHandle_t handle);
 
 #endif

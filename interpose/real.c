@@ -29,8 +29,18 @@
 
 struct mhcs_call_site mhcs_call_sites[MHCS_HOOK_COUNT][MHCS_CALL_SITES];
 
-static const char *const names[MHCS_HOOK_COUNT] = {
-#define HOOK(name, family, index) [MHCS_HOOK_##name] = #name,
+#define LIBRARY_ONE    "libcublas.so"
+#define LIBRARY_BATCH  "libcublas.so"
+#define LIBRARY_GROUPS "libcublas.so"
+#define LIBRARY_LT     "libcublasLt.so"
+
+/* The functions, and what the file of a library that has them is called. */
+static const struct {
+    const char *name, *file;
+} hooks[MHCS_HOOK_COUNT] = {
+#define FILE_OF(kind)             FILE_OF_KIND(kind)
+#define FILE_OF_KIND(kind)        LIBRARY_##kind
+#define HOOK(name, family, index) [MHCS_HOOK_##name] = {#name, FILE_OF(MHCS_KIND_##family)},
     MHCS_HOOKS(HOOK)
 #undef HOOK
 };
@@ -40,7 +50,7 @@ static atomic_bool missing_said;
 
 /* Stand-ins of the right type, so that no caller needs to check for NULL. */
 #define HOOK(name, family, index)                                                                  \
-    static cublasStatus_t missing_##name(MHCS_PARAMS_##family(index))                              \
+    static cublasStatus_t missing_##name(MHCS_PARAMS(family, index))                               \
     {                                                                                              \
         return CUBLAS_STATUS_NOT_INITIALIZED;                                                      \
     }
@@ -59,7 +69,7 @@ static struct mhcs_target missing(enum mhcs_hook hook)
         mhcs_log(MHCS_LOG_ERROR,
                  "%s was called, but no loaded library has it; returning "
                  "CUBLAS_STATUS_NOT_INITIALIZED (load libcublas before the first GEMM)",
-                 names[hook]);
+                 hooks[hook].name);
     }
     return (struct mhcs_target){.function = stubs[hook]};
 }
@@ -79,26 +89,37 @@ static void *real_or_null(void *scope, const char *name)
     return function && !is_ours(function) ? function : NULL;
 }
 
+/* Whether the file of a path is called `name`, or that and more ("libcublas.so.13"). */
+static bool is_called(const char *path, const char *name)
+{
+    const char *const slash = strrchr(path, '/');
+
+    return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
 /* Pins the object that holds `caller`. *scope: its handle, or NULL for the main program, whose
  * scope is the global one and starts with us. False: code in no object (made at run time), or in
  * another link namespace. */
-static bool pin_caller(const void *caller, void **scope)
+static bool pin_caller(const void *caller, void **scope, bool *is_cublas)
 {
     const struct link_map *map;
     Dl_info info;
 
     *scope = NULL;
+    *is_cublas = false;
     if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP)) {
         return false;
     }
     if (!map->l_name[0]) {
         return true;
     }
+    *is_cublas = is_called(map->l_name, LIBRARY_ONE) || is_called(map->l_name, LIBRARY_LT);
     *scope = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
     return *scope != NULL;
 }
 
 struct nth_cublas {
+    const char *file;
     size_t skip;
     bool found;
     char path[PATH_MAX];
@@ -106,13 +127,10 @@ struct nth_cublas {
 
 static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    static const char stem[] = "libcublas.so";
     struct nth_cublas *const want = arg;
-    const char *const slash = strrchr(info->dlpi_name, '/');
-    const char *const file = slash ? slash + 1 : info->dlpi_name;
     int n;
 
-    if (strncmp(file, stem, sizeof(stem) - 1) != 0 || want->skip-- != 0) {
+    if (!is_called(info->dlpi_name, want->file) || want->skip-- != 0) {
         return 0;
     }
     n = snprintf(want->path, sizeof(want->path), "%s", info->dlpi_name);
@@ -121,10 +139,10 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* Paths are copied out and opened afterwards: the walk holds a lock that dlopen takes second. */
-static void *search_loaded(const char *name)
+static void *search_loaded(enum mhcs_hook hook)
 {
     for (size_t i = 0;; i++) {
-        struct nth_cublas want = {.skip = i};
+        struct nth_cublas want = {.file = hooks[hook].file, .skip = i};
         void *handle, *function;
 
         dl_iterate_phdr(visit_object, &want);
@@ -132,7 +150,7 @@ static void *search_loaded(const char *name)
             return NULL;
         }
         handle = dlopen(want.path, RTLD_LAZY | RTLD_NOLOAD);
-        function = handle ? real_or_null(handle, name) : NULL;
+        function = handle ? real_or_null(handle, hooks[hook].name) : NULL;
         if (function) {
             return function; /* the handle stays open: the library is pinned */
         }
@@ -181,16 +199,16 @@ static struct mhcs_target resolve(enum mhcs_hook hook, const void *caller)
 {
     struct mhcs_target target = {0};
     void *scope;
-    const bool pinned = pin_caller(caller, &scope);
+    const bool pinned = pin_caller(caller, &scope, &target.internal);
 
     if (scope) {
-        target.function = real_or_null(scope, names[hook]);
+        target.function = real_or_null(scope, hooks[hook].name);
     }
     if (!target.function) {
-        target.function = real_or_null(RTLD_NEXT, names[hook]);
+        target.function = real_or_null(RTLD_NEXT, hooks[hook].name);
     }
     if (!target.function) {
-        target.function = search_loaded(names[hook]);
+        target.function = search_loaded(hook);
     }
     if (!target.function) {
         return missing(hook);

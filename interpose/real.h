@@ -12,10 +12,12 @@
 
 #include "interpose/hooks.h"
 #include "interpose/library.h"
+#include "interpose/thunks.h"
 
 struct mhcs_target {
     void *function;               /* never NULL: a stub answers NOT_INITIALIZED if all else fails */
     struct mhcs_library *library; /* NULL: unknown; the call can't be sampled */
+    bool internal;                /* cuBLAS calls itself: a part of a GEMM that was seen already */
 };
 
 /* One call site of a hooked function, keyed by return address. `caller` goes from NULL to a claim
@@ -26,14 +28,13 @@ struct mhcs_call_site {
     struct mhcs_target target;
 };
 
-#define MHCS_CALL_SITE_BITS 8
-#define MHCS_CALL_SITES     (1u << MHCS_CALL_SITE_BITS)
+#define MHCS_CALL_SITES (1u << MHCS_CALL_SITE_BITS)
 
 extern struct mhcs_call_site mhcs_call_sites[MHCS_HOOK_COUNT][MHCS_CALL_SITES];
 
 static inline size_t mhcs_call_site_home(const void *caller)
 {
-    const uint64_t spread = (uint64_t)(uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t spread = (uint64_t)(uintptr_t)caller * MHCS_CALL_SITE_SPREAD;
 
     return (size_t)(spread >> (64 - MHCS_CALL_SITE_BITS));
 }

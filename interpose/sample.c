@@ -59,7 +59,7 @@ uint64_t mhcs_sampler_seed(void)
 
 static struct mhcs_sample_bucket *claim(struct mhcs_sampler *sampler, uintptr_t fn)
 {
-    const size_t home = (size_t)(mhcs_mix64(fn) % MHCS_SAMPLE_BUCKETS);
+    const size_t home = (size_t)((fn * GOLDEN) >> (64 - MHCS_SAMPLE_BUCKET_BITS));
 
     for (size_t i = 0; fn != 0 && i < PROBES; i++) {
         struct mhcs_sample_bucket *const bucket =
@@ -90,10 +90,42 @@ static uint64_t below(uint64_t draw, uint64_t bound)
     return (uint64_t)(((unsigned __int128)draw * bound) >> 64);
 }
 
+/* Salted by the bucket, not by fn: calls that share a bucket must agree on the window's draw. */
+static uint64_t draw_of(const struct mhcs_sampler *sampler, const struct mhcs_sample_bucket *bucket,
+                        uint64_t window)
+{
+    const uint64_t salt = mhcs_mix64((uint64_t)(bucket - sampler->buckets));
+
+    return mhcs_mix64((sampler->seed ^ salt) + (window + 1) * GOLDEN);
+}
+
+/* The place in `window` that is taken, if the window is used. */
+static uint64_t place_of(const struct mhcs_sampler *sampler, uint64_t window, uint64_t draw)
+{
+    return window * sampler->window + below(draw, sampler->window);
+}
+
+/* The whole decision, for the few calls that reach the bound. */
+static bool decide(const struct mhcs_sampler *sampler, struct mhcs_sample_bucket *bucket,
+                   uint64_t call)
+{
+    const uint64_t window = call / sampler->window;
+    const uint64_t draw = draw_of(sampler, bucket, window);
+    uint64_t place = place_of(sampler, window, draw);
+    const bool taken = call == place;
+
+    if (call >= place) {
+        place = place_of(sampler, window + 1, draw_of(sampler, bucket, window + 1));
+    }
+    atomic_store_explicit(&bucket->next, place, memory_order_release);
+    return taken &&
+           (sampler->threshold == UINT64_MAX || mhcs_mix64(draw + GOLDEN) < sampler->threshold);
+}
+
 bool mhcs_sampler_draw(struct mhcs_sampler *sampler, const void *fn, int32_t *order)
 {
     struct mhcs_sample_bucket *bucket;
-    uint64_t call, window, draw;
+    uint64_t next, call;
 
     *order = -1;
     if (sampler->window == 0) {
@@ -101,14 +133,9 @@ bool mhcs_sampler_draw(struct mhcs_sampler *sampler, const void *fn, int32_t *or
     }
     bucket = claim(sampler, (uintptr_t)fn);
     *order = (int32_t)atomic_load_explicit(&bucket->order, memory_order_relaxed) - 1;
+    /* `next` was computed from a call before this one, and there is no taken place in between. An
+     * older value of it only costs a decision that says the same. */
+    next = atomic_load_explicit(&bucket->next, memory_order_acquire);
     call = atomic_fetch_add_explicit(&bucket->calls, 1, memory_order_relaxed);
-    window = call / sampler->window;
-    /* Salted by the bucket, not by fn: calls that share a bucket must agree on the window's draw.
-     */
-    draw = mhcs_mix64((sampler->seed ^ mhcs_mix64((uint64_t)(bucket - sampler->buckets))) +
-                      (window + 1) * GOLDEN);
-    if (below(draw, sampler->window) != call % sampler->window) {
-        return false;
-    }
-    return sampler->threshold == UINT64_MAX || mhcs_mix64(draw + GOLDEN) < sampler->threshold;
+    return call >= next && decide(sampler, bucket, call);
 }

@@ -16,12 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MHCS_SAMPLE_BUCKETS 1024
+#define MHCS_SAMPLE_BUCKET_BITS 10
+#define MHCS_SAMPLE_BUCKETS     (1 << MHCS_SAMPLE_BUCKET_BITS)
 
 /* The calls of one fn address. */
 struct mhcs_sample_bucket {
     _Atomic(uintptr_t) fn;      /* 0 free; set once, by the first thread that comes (relaxed) */
     atomic_uint_fast64_t calls; /* any thread adds (relaxed); its value is the call's place */
+    atomic_uint_fast64_t next;  /* a lower bound for the place of the next draw: stored (release) by
+                                   whoever passes it, loaded (acquire) before `calls` is added to */
     atomic_int_fast32_t order;  /* 1 + order of appearance, 0 not yet given; stored once by the
                                    thread that set fn (relaxed: an int that orders nothing else) */
 };

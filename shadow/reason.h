@@ -45,7 +45,8 @@
     X(HANDLE, MHCS_FAILED, "handle", MHCS_LOG_WARN,                                                \
       "a mixing GEMM is not sampled: its cuBLAS does not tell the stream and modes of its handle") \
     X(EPILOGUE, MHCS_FAILED, "epilogue", MHCS_LOG_WARN,                                            \
-      "a cublasLtMatmul is not sampled: an epilogue, a scale pointer or an alpha vector makes its "\
+      "a cublasLtMatmul is not sampled: an epilogue, a scale pointer or an alpha vector makes "    \
+      "its "                                                                                       \
       "result more than alpha*A*B + beta*C")                                                       \
     X(BATCH, MHCS_FAILED, "batch", MHCS_LOG_WARN,                                                  \
       "a batched GEMM is not sampled: it has more entries than are followed")                      \

@@ -56,8 +56,7 @@ bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs
            (operand_in_bounds(driver, &gemm->fn, gemm->coefficients, gemm->k) &&
             operand_in_bounds(driver, &gemm->x, gemm->tokens, gemm->k) &&
             operand_in_bounds(driver, &gemm->c, gemm->tokens, gemm->coefficients) &&
-            (!apart ||
-             operand_in_bounds(driver, &gemm->old_c, gemm->tokens, gemm->coefficients)));
+            (!apart || operand_in_bounds(driver, &gemm->old_c, gemm->tokens, gemm->coefficients)));
 }
 
 static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot,

@@ -8,7 +8,7 @@ __attribute__((visibility("default"))) cublasStatus_t caller_call(enum mhcs_hook
     switch (hook) {
 #define HOOK(name, family, index)                                                                  \
     case MHCS_HOOK_##name:                                                                         \
-        return FAKE_CALL_##family(name, index, words);
+        return fake_call_##name(name, words);
         MHCS_HOOKS(HOOK)
 #undef HOOK
     case MHCS_HOOK_COUNT:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program with a (fake) cuBLAS and no CUDA: makes 50 calls of every hooked function, mixing GEMMs
- * or ordinary ones, and ends with status 0 if all arrived and were answered unchanged.
+ * or ordinary ones, says how many GEMMs that were, and ends with status 0 if all arrived and were
+ * answered unchanged.
  *
  *     calls mixing|ordinary
  */
@@ -10,7 +11,9 @@
 
 int main(int argc, char **argv)
 {
-    const struct shape shape = argc == 2 && strcmp(argv[1], "mixing") == 0 ? MIXING : ORDINARY;
+    const bool mixing = argc == 2 && strcmp(argv[1], "mixing") == 0;
+    const struct shape shape = mixing ? MIXING : ORDINARY;
+    unsigned gemms = 0;
 
     for (int i = 0; i < 50 * MHCS_HOOK_COUNT; i++) {
         const enum mhcs_hook hook = (enum mhcs_hook)(i % MHCS_HOOK_COUNT);
@@ -23,6 +26,8 @@ int main(int argc, char **argv)
             printf("call %d of %s did not pass unchanged\n", i, hook_names[hook]);
             return 1;
         }
+        gemms += mixing ? gemms_of(hook) : 1;
     }
+    printf("%u\n", gemms);
     return 0;
 }

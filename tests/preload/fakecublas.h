@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcublas that computes nothing: it writes down what it was given and answers as it is told.
- * The handle that a test passes is its own struct fake_handle; nothing else is shared, so that a
- * test can tell which of several libraries was reached, and through which call.
+/* A libcublas and a libcublasLt that compute nothing: they write down what they were given and
+ * answer as they are told. The handle that a test passes is its own struct fake_handle, and so are
+ * the descriptors of cublasLt; nothing else is shared, so that a test can tell which of several
+ * libraries was reached, and through which call.
  */
 #ifndef FAKECUBLAS_H
 #define FAKECUBLAS_H
@@ -12,7 +13,7 @@
 #include "interpose/hooks.h"
 #include "shadow/shadow.h"
 
-#define FAKE_WORDS 19 /* of the longest parameter list */
+#define FAKE_WORDS 23 /* of the longest parameter list */
 
 struct fake_handle {
     /* What the library answers. */
@@ -33,36 +34,60 @@ struct fake_handle {
     uint64_t words[FAKE_WORDS]; /* the arguments, in order */
 };
 
+/* cublasLt's descriptors and algorithm. */
+struct fake_layout {
+    uint32_t type, batch_mode;
+    int32_t order, count;
+    uint64_t rows, columns;
+    int64_t ld, stride;
+};
+
+struct fake_operation {
+    int32_t compute, scale_type, pointer_mode, transa, transb, transc;
+    uint32_t epilogue;
+    void *a_scale;
+};
+
+struct fake_algorithm {
+    uint32_t reduction_scheme;
+};
+
 /* What the shadow's double sees: a test hands it over as the handle's stream. */
 struct fake_shadow {
     bool refuse; /* mhcs_shadow_before() answers false */
 
-    unsigned before, after;
+    unsigned before, after, forgotten;
     bool launched;
     struct mhcs_gemm gemm;
+    struct mhcs_gemm entries[8];      /* of the first calls */
     uint64_t counters[MHCS_COUNTERS]; /* at the last mhcs_shadow_before() */
 };
 
-/* The arguments of a family as words, and a call with words for arguments. */
-#define FAKE_WORDS_GEMM_EX                                                                         \
-    (uint64_t) handle, (uint64_t)transa, (uint64_t)transb, (uint64_t)m, (uint64_t)n, (uint64_t)k,  \
-        (uint64_t)alpha, (uint64_t)A, (uint64_t)a_type, (uint64_t)lda, (uint64_t)B,                \
-        (uint64_t)b_type, (uint64_t)ldb, (uint64_t)beta, (uint64_t)C, (uint64_t)c_type,            \
-        (uint64_t)ldc, (uint64_t)compute, (uint64_t)algo
-#define FAKE_CALL_GEMM_EX(name, index, w)                                                          \
-    name((cublasHandle_t)w[0], (cublasOperation_t)w[1], (cublasOperation_t)w[2], (index)w[3],      \
-         (index)w[4], (index)w[5], (const void *)w[6], (const void *)w[7], (cudaDataType)w[8],     \
-         (index)w[9], (const void *)w[10], (cudaDataType)w[11], (index)w[12], (const void *)w[13], \
-         (void *)w[14], (cudaDataType)w[15], (index)w[16], (cublasComputeType_t)w[17],             \
-         (cublasGemmAlgo_t)w[18])
-#define FAKE_WORDS_SGEMM                                                                           \
-    (uint64_t) handle, (uint64_t)transa, (uint64_t)transb, (uint64_t)m, (uint64_t)n, (uint64_t)k,  \
-        (uint64_t)alpha, (uint64_t)A, (uint64_t)lda, (uint64_t)B, (uint64_t)ldb, (uint64_t)beta,   \
-        (uint64_t)C, (uint64_t)ldc
-#define FAKE_CALL_SGEMM(name, index, w)                                                            \
-    name((cublasHandle_t)w[0], (cublasOperation_t)w[1], (cublasOperation_t)w[2], (index)w[3],      \
-         (index)w[4], (index)w[5], (const float *)w[6], (const float *)w[7], (index)w[8],          \
-         (const float *)w[9], (index)w[10], (const float *)w[11], (float *)w[12], (index)w[13])
+/* The arguments of a call as words, and a call with words for arguments. */
+#define FAKE_WORD(type, name)    (uint64_t) name
+#define FAKE_SEMICOLON()         ;
+#define FAKE_SET(type, name)     x.name = (type)words[i++]
+#define FAKE_GET(type, name)     x.name
+#define FAKE_OF(what, kind)      FAKE_OF_KIND(what, kind)
+#define FAKE_OF_KIND(what, kind) what##kind
+
+#define HOOK(name, family, index)                                                                  \
+    static inline cublasStatus_t fake_call_##name(mhcs_type_##name *function,                      \
+                                                  const uint64_t *words)                           \
+    {                                                                                              \
+        struct {                                                                                   \
+            MHCS_FAMILY_##family(MHCS_DECLARE, FAKE_SEMICOLON, index);                             \
+        } x;                                                                                       \
+        size_t i = 0;                                                                              \
+                                                                                                   \
+        MHCS_FAMILY_##family(FAKE_SET, FAKE_SEMICOLON, index);                                     \
+        return function(MHCS_FAMILY_##family(FAKE_GET, MHCS_COMMA, index));                        \
+    }
+MHCS_HOOKS(HOOK)
+#undef HOOK
+
+/* Of the fake libcublas: calls cublasLt from within, through the PLT, as NVIDIA's does. */
+cublasStatus_t fakecublas_calls_lt(const uint64_t words[FAKE_WORDS]);
 
 /* Of caller.c, linked into programs and plugins. */
 typedef cublasStatus_t fake_caller(enum mhcs_hook hook, const uint64_t words[FAKE_WORDS]);

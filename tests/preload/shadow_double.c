@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shadow that only writes down what it is given, where the stream points to. */
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,46 +8,46 @@
 #include "shadow/log.h"
 #include "shadow/reason.h"
 
-static atomic_uint_fast64_t counters[MHCS_COUNTERS];
 static enum mhcs_log_level log_level = MHCS_LOG_WARN;
+
+/* The counters are the shadow's own (counters.c). */
 
 bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm)
 {
     struct fake_shadow *const seen = gemm->stream;
 
+    if (seen->before < sizeof(seen->entries) / sizeof(seen->entries[0])) {
+        seen->entries[seen->before] = *gemm;
+    }
     seen->before++;
     seen->gemm = *gemm;
     for (int i = 0; i < MHCS_COUNTERS; i++) {
         seen->counters[i] = mhcs_counter_value((enum mhcs_counter)i);
     }
+    sample->engine = (struct mhcs_engine *)seen;
     return !seen->refuse;
 }
 
-void mhcs_shadow_after(struct mhcs_sample *sample, const struct mhcs_gemm *gemm, bool launched)
+void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
 {
-    struct fake_shadow *const seen = gemm->stream;
+    struct fake_shadow *const seen = (struct fake_shadow *)sample->engine;
 
     seen->after++;
     seen->launched = launched;
+}
+
+void mhcs_shadow_forget(struct mhcs_sample *sample)
+{
+    ((struct fake_shadow *)sample->engine)->forgotten++;
 }
 
 void mhcs_shadow_configure(const struct mhcs_settings *settings)
 {
 }
 
-void mhcs_decline(enum mhcs_reason reason)
+void mhcs_decline_many(enum mhcs_reason reason, uint64_t n)
 {
-    mhcs_count(MHCS_FAILED);
-}
-
-void mhcs_count(enum mhcs_counter which)
-{
-    atomic_fetch_add_explicit(&counters[which], 1, memory_order_relaxed);
-}
-
-uint64_t mhcs_counter_value(enum mhcs_counter which)
-{
-    return atomic_load_explicit(&counters[which], memory_order_relaxed);
+    mhcs_turn_away_many(reason, n);
 }
 
 void mhcs_log_configure(enum mhcs_log_level level, const char *file)

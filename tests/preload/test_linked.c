@@ -38,13 +38,14 @@ static void every_argument_and_status_passes_unchanged(void **state)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) * 4; i++) {
             struct fake_shadow shadow = {0};
             struct fake_handle handle = {.stream = (cudaStream_t)&shadow, .answer = answers[i % 4]};
+            const unsigned gemms = i / 4 < 2 ? gemms_of((enum mhcs_hook)hook) : 0;
             uint64_t words[FAKE_WORDS];
 
             words_of((enum mhcs_hook)hook, words, &handle, shapes[i / 4]);
             assert_int_equal(caller_call((enum mhcs_hook)hook, words), answers[i % 4]);
             assert_arrived(&handle, (enum mhcs_hook)hook, 13, words);
-            assert_int_equal(shadow.before, i / 4 < 2);
-            assert_int_equal(shadow.after, i / 4 < 2);
+            assert_int_equal(shadow.before, gemms);
+            assert_int_equal(shadow.after, gemms);
             assert_int_equal(shadow.launched, i / 4 < 2 && i % 4 == 0);
         }
     }
@@ -214,7 +215,7 @@ static void sites_are_numbered_by_the_address_of_fn(void **state)
 }
 
 #define THREADS 8
-#define CALLS   2000
+#define ROUNDS  100 /* an ordinary and a mixing call of each hook */
 
 static void *call_often(void *arg)
 {
@@ -222,8 +223,8 @@ static void *call_often(void *arg)
     struct fake_handle handle = {.stream = (cudaStream_t)shadow};
     uint64_t words[FAKE_WORDS];
 
-    for (int i = 0; i < CALLS; i++) {
-        const enum mhcs_hook hook = (enum mhcs_hook)(i % MHCS_HOOK_COUNT);
+    for (int i = 0; i < ROUNDS * MHCS_HOOK_COUNT * 2; i++) {
+        const enum mhcs_hook hook = (enum mhcs_hook)(i / 2 % MHCS_HOOK_COUNT);
 
         words_of(hook, words, &handle, i % 2 ? MIXING : ORDINARY);
         caller_call(hook, words);
@@ -231,22 +232,62 @@ static void *call_often(void *arg)
     return (void *)(uintptr_t)handle.calls;
 }
 
-static void threads_do_not_disturb_each_other(void **state)
+static void threads_do_not_disturb_each_other_and_all_calls_are_counted(void **state)
 {
-    struct fake_shadow shadows[THREADS] = {0};
+    struct fake_shadow shadows[THREADS] = {0}, last = {0};
+    struct fake_handle handle = {.stream = (cudaStream_t)&last};
+    uint64_t words[FAKE_WORDS], before[MHCS_COUNTERS];
     pthread_t threads[THREADS];
+    unsigned mixing = 0;
 
+    words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
+    caller_call(MHCS_HOOK_cublasGemmEx, words);
+    memcpy(before, last.counters, sizeof(before));
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, call_often, &shadows[i]), 0);
+    }
+    for (int hook = 0; hook < MHCS_HOOK_COUNT; hook++) {
+        mixing += ROUNDS * gemms_of((enum mhcs_hook)hook);
     }
     for (int i = 0; i < THREADS; i++) {
         void *calls;
 
         pthread_join(threads[i], &calls);
-        assert_int_equal((uintptr_t)calls, CALLS);
-        assert_int_equal(shadows[i].before, CALLS / 2);
-        assert_int_equal(shadows[i].after, CALLS / 2);
+        assert_int_equal((uintptr_t)calls, 2 * ROUNDS * MHCS_HOOK_COUNT);
+        assert_int_equal(shadows[i].before, mixing);
+        assert_int_equal(shadows[i].after, mixing);
     }
+    caller_call(MHCS_HOOK_cublasGemmEx, words);
+    assert_int_equal(last.counters[MHCS_MATCHED] - before[MHCS_MATCHED], THREADS * mixing + 1);
+    assert_int_equal(last.counters[MHCS_SEEN] - before[MHCS_SEEN],
+                     THREADS * (mixing + ROUNDS * MHCS_HOOK_COUNT) + 1);
+}
+
+static jmp_buf landing;
+
+static void jump_out(void *arg)
+{
+    longjmp(landing, 1);
+}
+
+static void a_call_left_by_a_jump_does_not_blind_its_thread(void **state)
+{
+    struct fake_shadow shadow = {0};
+    struct fake_handle handle = {.stream = (cudaStream_t)&shadow, .within = jump_out};
+    uint64_t words[FAKE_WORDS];
+
+    words_of(MHCS_HOOK_cublasGemmEx, words, &handle, MIXING);
+    if (setjmp(landing) == 0) {
+        caller_call(MHCS_HOOK_cublasGemmEx, words);
+        fail_msg("the call came back");
+    }
+    assert_int_equal(shadow.before, 1);
+    assert_int_equal(shadow.forgotten, 0);
+    handle.within = NULL;
+    caller_call(MHCS_HOOK_cublasGemmEx, words);
+    assert_int_equal(shadow.before, 2);
+    assert_int_equal(shadow.after, 1);
+    assert_int_equal(shadow.forgotten, 1);
 }
 
 int main(void)
@@ -261,7 +302,8 @@ int main(void)
         cmocka_unit_test(what_can_not_be_followed_is_counted_and_passed_on),
         cmocka_unit_test(a_gemm_within_a_gemm_is_taken_once),
         cmocka_unit_test(sites_are_numbered_by_the_address_of_fn),
-        cmocka_unit_test(threads_do_not_disturb_each_other),
+        cmocka_unit_test(a_call_left_by_a_jump_does_not_blind_its_thread),
+        cmocka_unit_test(threads_do_not_disturb_each_other_and_all_calls_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,9 @@ static struct fixture make(int64_t m, int64_t n, int64_t k, cublasOperation_t tr
                  .lda = (an ? m : k) + slack,
                  .ldb = (bn ? k : n) + 2 * slack,
                  .ldc = m + 3 * slack,
-                 .compute = CUBLAS_COMPUTE_32F},
+                 .ldd = m + 3 * slack,
+                 .compute = CUBLAS_COMPUTE_32F,
+                 .count = 1},
     };
 
     f.a_size = an ? stored(m, k, f.call.lda) : stored(k, m, f.call.lda);
@@ -130,7 +132,7 @@ static struct fixture make(int64_t m, int64_t n, int64_t k, cublasOperation_t tr
     f.c_size = stored(m, n, f.call.ldc);
     f.call.a = f.a = small_integers(f.a_size);
     f.call.b = f.b = small_integers(f.b_size);
-    f.call.c = f.c = small_integers(f.c_size);
+    f.call.d = f.call.c = f.c = small_integers(f.c_size);
     return f;
 }
 
@@ -179,11 +181,11 @@ static void check_fold(struct fixture *f, enum mhcs_side side)
     struct mhcs_gemm g;
 
     gemm_by_definition(f);
-    assert_true(mhcs_filter_fold(&f->call, side, &g));
+    assert_true(mhcs_filter_fold(&f->call, side, 0, &g));
     assert_int_equal(g.coefficients, fn_is_a ? f->call.m : f->call.n);
     assert_int_equal(g.tokens, fn_is_a ? f->call.n : f->call.m);
     assert_int_equal(g.k, f->call.k);
-    assert_ptr_equal(mhcs_filter_weights(side, &f->call), fn_is_a ? f->a : f->b);
+    assert_ptr_equal(mhcs_filter_weights(&f->call, side, 0), fn_is_a ? f->a : f->b);
     for (int64_t t = 0; t < g.tokens; t++) {
         for (uint32_t j = 0; j < g.coefficients; j++) {
             float sum = 0;
@@ -238,15 +240,70 @@ static void types_fold_one_by_one(void **state)
         f.call.a_type = types[a].type;
         f.call.b_type = types[b].type;
         f.call.c_type = types[c].type;
-        assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, &g));
+        assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 0, &g));
         assert_int_equal(g.fn.dtype, types[a].dtype);
         assert_int_equal(g.x.dtype, types[b].dtype);
         assert_int_equal(g.c.dtype, types[c].dtype);
         assert_int_equal(g.scalar_dtype, MHCS_F32);
     }
     f.call.compute = CUBLAS_COMPUTE_16F;
-    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, &g));
+    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 0, &g));
     assert_int_equal(g.scalar_dtype, MHCS_F16);
+    discard(&f);
+}
+
+static void entries_of_a_batch_lie_a_stride_apart(void **state)
+{
+    struct fixture f = make(24, 3, 8, CUBLAS_OP_T, CUBLAS_OP_N, 0);
+    struct mhcs_gemm g;
+
+    f.call.count = 4;
+    f.call.stride_a = 1000;
+    f.call.stride_b = -100;
+    f.call.stride_c = f.call.stride_d = 77;
+    f.call.b_type = CUDA_R_16BF;
+    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 3, &g));
+    assert_int_equal(g.fn.base, (uintptr_t)f.a + 3 * 1000 * 4);
+    assert_int_equal(g.x.base, (uintptr_t)f.b - 3 * 100 * 2);
+    assert_int_equal(g.c.base, (uintptr_t)f.c + 3 * 77 * 4);
+    assert_memory_equal(&g.old_c, &g.c, sizeof(g.c));
+    assert_false(g.fn.indirect || g.x.indirect || g.c.indirect);
+    assert_int_equal((uintptr_t)mhcs_filter_weights(&f.call, MHCS_SIDE_A, 2),
+                     (uintptr_t)f.a + 2 * 1000 * 4);
+    assert_int_equal((uintptr_t)mhcs_filter_weights(&f.call, MHCS_SIDE_B, 2),
+                     (uintptr_t)f.b - 2 * 100 * 2);
+    discard(&f);
+}
+
+static void entries_of_a_pointer_array_are_left_to_the_device(void **state)
+{
+    struct fixture f = make(24, 3, 8, CUBLAS_OP_T, CUBLAS_OP_N, 0);
+    struct mhcs_gemm g;
+
+    f.call.count = 4;
+    f.call.pointers = true;
+    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 3, &g));
+    assert_int_equal(g.fn.base, (uintptr_t)f.a + 3 * sizeof(void *));
+    assert_int_equal(g.x.base, (uintptr_t)f.b + 3 * sizeof(void *));
+    assert_int_equal(g.c.base, (uintptr_t)f.c + 3 * sizeof(void *));
+    assert_true(g.fn.indirect && g.x.indirect && g.c.indirect && g.old_c.indirect);
+    assert_null(mhcs_filter_weights(&f.call, MHCS_SIDE_A, 3));
+    discard(&f);
+}
+
+static void a_result_apart_from_c_has_strides_of_its_own(void **state)
+{
+    struct fixture f = make(24, 3, 8, CUBLAS_OP_T, CUBLAS_OP_N, 0);
+    float d[3 * 30];
+    struct mhcs_gemm g;
+
+    f.call.d = d;
+    f.call.ldd = 30;
+    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 0, &g));
+    assert_int_equal(g.c.base, (uintptr_t)d);
+    assert_int_equal(g.c.row, 30);
+    assert_int_equal(g.old_c.base, (uintptr_t)f.c);
+    assert_int_equal(g.old_c.row, 24);
     discard(&f);
 }
 
@@ -260,9 +317,9 @@ static void what_can_not_be_followed_is_refused(void **state)
         struct mhcs_call call = f.call;                                                            \
                                                                                                    \
         call.field = (value);                                                                      \
-        assert_false(mhcs_filter_fold(&call, MHCS_SIDE_A, &g));                                    \
+        assert_false(mhcs_filter_fold(&call, MHCS_SIDE_A, 0, &g));                                 \
     } while (0)
-    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, &g));
+    assert_true(mhcs_filter_fold(&f.call, MHCS_SIDE_A, 0, &g));
     REFUSED(a_type, CUDA_C_32F);
     REFUSED(b_type, CUDA_R_64F);
     REFUSED(c_type, CUDA_R_8F_E4M3);
@@ -279,6 +336,8 @@ static void what_can_not_be_followed_is_refused(void **state)
     REFUSED(c, NULL);
     REFUSED(lda, 7);
     REFUSED(ldb, 7);
+    REFUSED(d, NULL);
+    REFUSED(ldd, 23);
     REFUSED(ldc, 23);
     REFUSED(ldc, -24);
     REFUSED(ldb, INT64_MAX);
@@ -351,6 +410,9 @@ int main(void)
         cmocka_unit_test(shapes_are_those_of_the_settings_alone),
         cmocka_unit_test(the_strides_describe_the_gemm_that_cublas_documents),
         cmocka_unit_test(types_fold_one_by_one),
+        cmocka_unit_test(entries_of_a_batch_lie_a_stride_apart),
+        cmocka_unit_test(entries_of_a_pointer_array_are_left_to_the_device),
+        cmocka_unit_test(a_result_apart_from_c_has_strides_of_its_own),
         cmocka_unit_test(what_can_not_be_followed_is_refused),
         cmocka_unit_test(the_declared_arithmetic_follows_compute_type_and_math_mode),
         cmocka_unit_test(partial_sums_may_be_rounded_unless_forbidden),

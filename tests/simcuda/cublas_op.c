@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct matrix {
     uint64_t address;
@@ -85,39 +86,102 @@ static bool touch_operand(const struct running *r, struct sim_gemm_operand *x, u
     return x->data != NULL;
 }
 
-static bool touch_all(const struct running *r, struct sim_cublas_op *op)
-{
-    struct sim_gemm *g = &op->gemm;
-    struct matrix c = {op->c, g->c_type, g->m, g->n, g->ldc};
+/* The addresses of one entry. */
+struct entry {
+    uint64_t a, b, c, d;
+};
 
-    if (!load_scalar(r, op->alpha, op->scalar_type, &g->alpha) ||
-        !load_scalar(r, op->beta, op->scalar_type, &g->beta))
+static bool find(const struct running *r, const struct sim_cublas_op *op, uint64_t base,
+                 int64_t stride, enum sim_float type, int64_t i, uint64_t *address)
+{
+    const void *from;
+
+    if (!op->pointers) {
+        *address = base + (uint64_t)(i * stride) * sim_float_size(type);
+        return true;
+    }
+    from = touch(r, base + (uint64_t)i * sizeof *address, sizeof *address, SIM_READ);
+    if (from != NULL)
+        memcpy(address, from, sizeof *address);
+    return from != NULL;
+}
+
+static bool find_entry(const struct running *r, const struct sim_cublas_op *op, int64_t i,
+                       struct entry *entry)
+{
+    const struct sim_gemm *g = &op->gemm;
+
+    return find(r, op, op->a, op->stride_a, g->a.type, i, &entry->a) &&
+           find(r, op, op->b, op->stride_b, g->b.type, i, &entry->b) &&
+           find(r, op, op->c, op->stride_c, g->c_type, i, &entry->c) &&
+           find(r, op, op->d, op->stride_d, g->c_type, i, &entry->d);
+}
+
+/* D begins as a copy of C. */
+static bool bring_c(const struct running *r, struct sim_gemm *g, const struct matrix *c,
+                    const struct matrix *d)
+{
+    const uint64_t size = sim_float_size(c->type);
+    const unsigned char *from = touch_matrix(r, c, SIM_READ);
+    unsigned char *to;
+
+    if (from == NULL)
         return false;
+    to = g->c = touch_matrix(r, d, SIM_WRITE);
+    if (to == NULL || to == from)
+        return to != NULL;
+    for (int64_t i = 0; i < c->columns; i++)
+        memcpy(to + (uint64_t)(i * d->ld) * size, from + (uint64_t)(i * c->ld) * size,
+               (uint64_t)c->rows * size);
+    return true;
+}
+
+static bool touch_all(const struct running *r, const struct sim_cublas_op *op,
+                      const struct entry *entry, struct sim_gemm *g)
+{
+    struct matrix c = {entry->c, g->c_type, g->m, g->n, op->ldc};
+    struct matrix d = {entry->d, g->c_type, g->m, g->n, g->ldc};
+
     if (g->k > 0 && g->alpha != 0 &&
-        (!touch_operand(r, &g->a, op->a, g->m, g->k) ||
-         !touch_operand(r, &g->b, op->b, g->k, g->n)))
+        (!touch_operand(r, &g->a, entry->a, g->m, g->k) ||
+         !touch_operand(r, &g->b, entry->b, g->k, g->n)))
         return false;
-    if (g->beta != 0 && touch_matrix(r, &c, SIM_READ) == NULL)
-        return false;
-    g->c = touch_matrix(r, &c, SIM_WRITE);
+    if (g->beta != 0)
+        return bring_c(r, g, &c, &d);
+    g->c = touch_matrix(r, &d, SIM_WRITE);
     return g->c != NULL;
+}
+
+static int run_entry(const struct running *r, const struct sim_cublas_op *op, int64_t i)
+{
+    struct sim_gemm g = op->gemm;
+    struct entry entry;
+
+    if (!find_entry(r, op, i, &entry) || !touch_all(r, op, &entry, &g))
+        return -1;
+    if (sim_gemm_run(&g) != 0) {
+        r->fault->set = true;
+        r->fault->code = CUDA_ERROR_OUT_OF_MEMORY;
+        snprintf(r->fault->text, sizeof r->fault->text, "%s: no host memory to compute in",
+                 r->op->what);
+        return -1;
+    }
+    return 0;
 }
 
 static int run(void *arg, struct sim_memory *memory, const struct sim_op *op,
                struct sim_fault *fault)
 {
     struct running r = {.memory = memory, .op = op, .fault = fault};
-    struct sim_cublas_op *gemm = arg;
+    struct sim_cublas_op *batch = arg;
+    int ret = 0;
 
-    if (!touch_all(&r, gemm))
+    if (!load_scalar(&r, batch->alpha, batch->scalar_type, &batch->gemm.alpha) ||
+        !load_scalar(&r, batch->beta, batch->scalar_type, &batch->gemm.beta))
         return -1;
-    if (sim_gemm_run(&gemm->gemm) != 0) {
-        fault->set = true;
-        fault->code = CUDA_ERROR_OUT_OF_MEMORY;
-        snprintf(fault->text, sizeof fault->text, "%s: no host memory to compute in", op->what);
-        return -1;
-    }
-    return 0;
+    for (int64_t i = 0; i < batch->count && ret == 0; i++)
+        ret = run_entry(&r, batch, i);
+    return ret;
 }
 
 CUresult sim_cublas_op_enqueue(const struct sim_cublas_op *op, CUstream stream,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fakecublas.h"
+#include "arguments.h"
 
 struct shape {
     int64_t m, n, k;
@@ -29,12 +29,6 @@ static const struct shape ORDINARY = {4096, 300, 16384};
 #define X_STRIDE    2000000
 #define C_STRIDE    3000000
 
-static const char *const hook_names[] = {
-#define HOOK(name, family, index) #name,
-    MHCS_HOOKS(HOOK)
-#undef HOOK
-};
-
 #define IS_BATCHED_ONE    false
 #define IS_BATCHED_BATCH  true
 #define IS_BATCHED_GROUPS true
@@ -51,15 +45,6 @@ static inline unsigned gemms_of(enum mhcs_hook hook)
 {
     return hook_is_batched[hook] ? ENTRIES : 1;
 }
-
-/* A parameter of each name that occurs in families.h. */
-struct arguments {
-    uint64_t handle, transa, transb, m, n, k, alpha, beta;
-    uint64_t A, a_type, lda, stride_a, B, b_type, ldb, stride_b, C, c_type, ldc, stride_c;
-    uint64_t count, compute, algo, group_count, group_size;
-    uint64_t operation, a_layout, b_layout, c_layout, D, d_layout, workspace, workspace_bytes,
-        stream;
-};
 
 /* What words point to. */
 struct words_storage {
@@ -180,35 +165,36 @@ static inline struct arguments arguments_lt(struct words_storage *keep, bool wid
     return x;
 }
 
-#define WORDS_ARGUMENT(type, name) x.name
-#define ARGUMENTS_ONE              arguments_one
-#define ARGUMENTS_BATCH            arguments_batch
-#define ARGUMENTS_GROUPS           arguments_groups
-#define ARGUMENTS_LT               arguments_lt
-#define IS_WIDE_int                false
-#define IS_WIDE_int64_t            true
-#define IS_WIDE_void               false
+#define ARGUMENTS_ONE    arguments_one
+#define ARGUMENTS_BATCH  arguments_batch
+#define ARGUMENTS_GROUPS arguments_groups
+#define ARGUMENTS_LT     arguments_lt
+#define IS_WIDE_int      false
+#define IS_WIDE_int64_t  true
+#define IS_WIDE_void     false
 
 /* `keep` must live until the call. */
-static inline void words_into(struct words_storage *keep, enum mhcs_hook hook, uint64_t *w,
-                              struct fake_handle *handle, struct shape s)
+static inline struct arguments arguments_of(struct words_storage *keep, enum mhcs_hook hook,
+                                            struct fake_handle *handle, struct shape s)
 {
-    memset(w, 0, FAKE_WORDS * sizeof(*w));
     switch (hook) {
 #define HOOK(name, family, index)                                                                  \
-    case MHCS_HOOK_##name: {                                                                       \
-        const struct arguments x =                                                                 \
-            FAKE_OF(ARGUMENTS_, MHCS_KIND_##family)(keep, IS_WIDE_##index, handle, s);             \
-        const uint64_t words[] = {MHCS_FAMILY_##family(WORDS_ARGUMENT, MHCS_COMMA, index)};        \
-                                                                                                   \
-        memcpy(w, words, sizeof(words));                                                           \
-        break;                                                                                     \
-    }
+    case MHCS_HOOK_##name:                                                                         \
+        return FAKE_OF(ARGUMENTS_, MHCS_KIND_##family)(keep, IS_WIDE_##index, handle, s);
         MHCS_HOOKS(HOOK)
 #undef HOOK
     case MHCS_HOOK_COUNT:
         break;
     }
+    return (struct arguments){0};
+}
+
+static inline void words_into(struct words_storage *keep, enum mhcs_hook hook, uint64_t *w,
+                              struct fake_handle *handle, struct shape s)
+{
+    const struct arguments x = arguments_of(keep, hook, handle, s);
+
+    arguments_to_words(hook, &x, w);
 }
 
 /* The same, with storage of the thread: good for its last few calls. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A mixing GEMM, or any other, made through any door of cuBLAS, on the simulated GPU. */
+#ifndef DOORS_PROBLEM_H
+#define DOORS_PROBLEM_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/preload/arguments.h"
+
+#define PROBLEM_ENTRIES 2 /* of batched calls; grouped ones have a group of one besides */
+
+struct problem {
+    enum mhcs_hook hook;
+    int64_t m, n, k;
+    bool ta, tb;   /* operands stored transposed */
+    int64_t gap;   /* elements between columns */
+    size_t offset; /* elements from the start of the allocation */
+    float alpha, beta;
+    bool device_scalars;
+    bool a_row, b_row, d_row; /* cublasLt: told as row-major */
+    bool pointers;            /* cublasLt: by arrays of addresses */
+    uint64_t seed;            /* of the operands */
+};
+
+/* Handles are made in the current context. */
+struct problem_handles {
+    cublasHandle_t cublas;
+    cublasLtHandle_t lt;
+};
+void problem_open(struct problem_handles *handles);
+void problem_close(struct problem_handles *handles);
+
+const char *problem_hook_name(enum mhcs_hook hook);
+
+/* GEMMs that the call counts as, if it is a mixing one. */
+unsigned problem_gemms(const struct problem *p);
+
+/* Rounding of the result relative to its size: how far from fp32 a sample may be. */
+double problem_tolerance(const struct problem *p);
+
+/* Makes the call on `stream`, reads the result in stream order, and then overwrites all operands,
+ * as an allocator does that hands them to someone else. Returns a checksum of the result, by way of
+ * a synchronised stream. */
+uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
+                     CUstream stream);
+
+#endif

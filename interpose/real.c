@@ -74,19 +74,42 @@ static struct mhcs_target missing(enum mhcs_hook hook)
     return (struct mhcs_target){.function = stubs[hook]};
 }
 
-static bool is_ours(const void *function)
+static const struct link_map *object_of(const void *address)
 {
-    Dl_info info, own;
+    struct link_map *map;
+    Dl_info info;
 
-    return dladdr(function, &info) && dladdr((const void *)mhcs_real_find, &own) &&
-           info.dli_fbase == own.dli_fbase;
+    return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
 }
 
 static void *real_or_null(void *scope, const char *name)
 {
     void *const function = dlsym(scope, name);
 
-    return function && !is_ours(function) ? function : NULL;
+    return function && object_of(function) != object_of((const void *)mhcs_real_find) ? function
+                                                                                      : NULL;
+}
+
+/* Whether an object stands before us in the order that symbols are searched in. Those that do were
+ * there from the start and stay. */
+static bool is_in_front(const struct link_map *map)
+{
+    const struct link_map *before = object_of((const void *)mhcs_real_find);
+
+    while (before && before != map) {
+        before = before->l_prev;
+    }
+    return before != NULL;
+}
+
+/* The caller's own scope. Another wrapper, preloaded in front of us, has come here by RTLD_NEXT:
+ * what its scope finds first is itself, and the call would go round for ever. */
+static void *real_in_scope(void *scope, const char *name, const void *caller)
+{
+    void *const function = real_or_null(scope, name);
+    const struct link_map *const map = object_of(caller);
+
+    return function && object_of(function) == map && is_in_front(map) ? NULL : function;
 }
 
 /* Whether the file of a path is called `name`, or that and more ("libcublas.so.13"). */
@@ -102,12 +125,11 @@ static bool is_called(const char *path, const char *name)
  * another link namespace. */
 static bool pin_caller(const void *caller, void **scope, bool *is_cublas)
 {
-    const struct link_map *map;
-    Dl_info info;
+    const struct link_map *const map = object_of(caller);
 
     *scope = NULL;
     *is_cublas = false;
-    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP)) {
+    if (!map) {
         return false;
     }
     if (!map->l_name[0]) {
@@ -202,7 +224,7 @@ static struct mhcs_target resolve(enum mhcs_hook hook, const void *caller)
     const bool pinned = pin_caller(caller, &scope, &target.internal);
 
     if (scope) {
-        target.function = real_or_null(scope, hooks[hook].name);
+        target.function = real_in_scope(scope, hooks[hook].name, caller);
     }
     if (!target.function) {
         target.function = real_or_null(RTLD_NEXT, hooks[hook].name);

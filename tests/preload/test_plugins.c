@@ -184,6 +184,61 @@ static void a_library_preloaded_behind_gets_the_calls(void **state)
     check_calls(call_by_name, 99);
 }
 
+/* Run with libfront.so, which wraps the same functions, preloaded before the hooks. */
+static void a_wrapper_preloaded_in_front_passes_its_calls_on(void **state)
+{
+    check_calls(caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL)), 13);
+    check_calls(call_by_name, 13);
+}
+
+/* Its calls go straight to its cuBLAS: they are not seen, and not harmed. */
+static void a_deepbind_plugin_goes_past_the_hooks(void **state)
+{
+    fake_caller *const call = caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND));
+
+    for (int hook = 0; hook < MHCS_HOOK_COUNT; hook++) {
+        struct fake_shadow shadow = {0};
+        struct fake_handle handle = {.stream = (cudaStream_t)&shadow,
+                                     .answer = CUBLAS_STATUS_ARCH_MISMATCH};
+        uint64_t words[FAKE_WORDS];
+
+        words_of((enum mhcs_hook)hook, words, &handle, MIXING);
+        assert_int_equal(call((enum mhcs_hook)hook, words), CUBLAS_STATUS_ARCH_MISMATCH);
+        assert_arrived(&handle, (enum mhcs_hook)hook, 13, words);
+        assert_int_equal(shadow.before, 0);
+    }
+    /* Others are seen as ever. */
+    check_calls(caller_of(open_plugin(12, RTLD_NOW | RTLD_LOCAL)), 12);
+}
+
+/* As a package upgrade does it: the file is another, the code in memory is the old one. */
+static void a_cublas_replaced_on_disk_is_still_found(void **state)
+{
+    char path[128], copy[64], command[16384];
+    fake_caller *call;
+    void *plugin;
+
+    snprintf(copy, sizeof(copy), "%s", "/tmp/mhcshadow-replaced-XXXXXX");
+    assert_non_null(mkdtemp(copy));
+    snprintf(command, sizeof(command),
+             "cp '%s'/libplugin13.so '%s'/v13/libcublas*.so.13 '%s' && cp '%s'/v12/libcublas.so.12 "
+             "'%s'/new",
+             folder, folder, copy, folder, copy);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof(path), "%s/libcublas.so.13", copy);
+    assert_non_null(dlopen(path, RTLD_NOW | RTLD_LOCAL));
+    snprintf(path, sizeof(path), "%s/libplugin13.so", copy);
+    plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(plugin);
+    call = caller_of(plugin);
+    snprintf(command, sizeof(command), "mv '%s'/new '%s'/libcublas.so.13 && rm '%s'/libplugin13.so",
+             copy, copy, copy);
+    assert_int_equal(system(command), 0);
+    check_calls(call, 13);
+    snprintf(command, sizeof(command), "rm -r '%s'", copy);
+    assert_int_equal(system(command), 0);
+}
+
 static void an_inert_library_passes_everything_on(void **state)
 {
     fake_caller *const call = caller_of(open_plugin(13, RTLD_NOW | RTLD_LOCAL));
@@ -212,6 +267,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_any_cublas_calls_fail_politely_until_one_is_loaded),
         cmocka_unit_test(a_plugin_that_needs_the_hooks_does_not_loop),
         cmocka_unit_test(a_library_preloaded_behind_gets_the_calls),
+        cmocka_unit_test(a_wrapper_preloaded_in_front_passes_its_calls_on),
+        cmocka_unit_test(a_deepbind_plugin_goes_past_the_hooks),
+        cmocka_unit_test(a_cublas_replaced_on_disk_is_still_found),
         cmocka_unit_test(an_inert_library_passes_everything_on),
     };
 

@@ -42,11 +42,10 @@
 
 #ifndef __ASSEMBLER__
 
-/* cublas_api.h, not cublas_v2.h: the latter renames functions by macros. */
-#include <cublas_api.h>
-#include <cublasLt.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "interpose/cublas.h"
 
 struct __half; /* defined by cuda_fp16.h, for C++ alone */
 

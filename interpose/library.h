@@ -4,11 +4,10 @@
 #ifndef MHCS_LIBRARY_H
 #define MHCS_LIBRARY_H
 
-#include <cublas_api.h>
-#include <cublasLt.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "interpose/cublas.h"
 #include "shadow/shadow.h"
 
 /* What the shadow needs of a handle besides the GEMM; read with the getters of the very library

@@ -40,6 +40,8 @@ struct rig {
 };
 
 int rig_set_up(void **state);
+/* The same, but with copies in place of kernels where the interpreter is slow. */
+int rig_set_up_quick(void **state);
 int rig_tear_down(void **state);
 
 /* Runs `scenario` in a child with a context current and the library configured; fails the test

@@ -317,19 +317,7 @@ static void exit_does_not_wait_for_threads_that_go_on(void **state)
     trace_free(&trace);
 }
 
-static int set_up(void **state)
-{
-    const int error = rig_set_up(state);
-#if defined(RIG_SLOW)
-    struct rig *rig = *state;
-
-    rig->env[1][0] = "SIMCUDA_CC"; /* copies in place of kernels */
-    rig->env[1][1] = "5.0";
-#endif
-    return error;
-}
-
-#define LIFE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, rig_tear_down)
+#define LIFE_TEST(f) cmocka_unit_test_setup_teardown(f, rig_set_up_quick, rig_tear_down)
 
 int main(int argc, char **argv)
 {

@@ -50,7 +50,7 @@ static void begin(struct mhcs_report *report)
 static void conclude(struct mhcs_report *report)
 {
     mhcs_collect_sort(report->collect);
-    assert_int_equal(mhcs_conclude(report->collect, &report->conclusion), 0);
+    assert_int_equal(mhcs_conclude(report->collect, false, &report->conclusion), 0);
 }
 
 /* The whole summary but for what ran. */

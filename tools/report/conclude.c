@@ -3,6 +3,7 @@
 #include "tools/report/conclude.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Adds up the cells of one site and phase; ret_evidence must be zero. */
@@ -186,7 +187,62 @@ static void count_sites(struct mhcs_conclusion *conclusion, const struct mhcs_co
     }
 }
 
-int mhcs_conclude(const struct mhcs_collect *collect, struct mhcs_conclusion *ret_conclusion)
+/* The reference that includes all of the error. */
+static enum mhcs_path widest(const struct mhcs_collect *collect)
+{
+    return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
+}
+
+static void measure_effect(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
+{
+    const struct mhcs_stat *metric = collect->metric[widest(collect)];
+    const struct mhcs_stat *cosine = &metric[MHCS_METRIC(y_cosdist)];
+
+    conclusion->comb_err = mhcs_stat_rms(&metric[MHCS_METRIC(comb_err)]);
+    conclusion->y_rel = mhcs_stat_rms(&metric[MHCS_METRIC(y_rel)]);
+    conclusion->y_cosdist = cosine->hist.count > 0 ? (double)cosine->max : NAN;
+    conclusion->harmless =
+        !(conclusion->comb_err >= MHCS_HARMLESS) && conclusion->y_rel < MHCS_HARMLESS;
+}
+
+static void decide(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect,
+                   bool wrong_weights)
+{
+    const struct mhcs_group *decisive = &conclusion->group[0];
+
+    for (size_t i = 1; i < conclusion->groups; i++)
+        if (!is_empty(&conclusion->group[i]) && outweighs(&conclusion->group[i], decisive))
+            decisive = &conclusion->group[i];
+    conclusion->decisive = decisive;
+    conclusion->status = decisive->judgement.status;
+    conclusion->cause = decisive->judgement.cause;
+    conclusion->class = decisive->judgement.class;
+    conclusion->ratio = decisive->judgement.ratio;
+    conclusion->rms_rel = mhcs_evidence_rms(&decisive->evidence);
+    if (conclusion->cause != MHCS_CAUSE_NONFINITE &&
+        mhcs_stat_rms(&collect->check) > MHCS_CHECK_MAX) {
+        conclusion->reference_unsound = true;
+        conclusion->status = MHCS_INSUFFICIENT;
+    }
+    if (wrong_weights && conclusion->status == MHCS_PASS) {
+        conclusion->status = MHCS_WARN;
+        conclusion->class = MHCS_CLASS_WRONG_WEIGHTS;
+    }
+}
+
+static int write_sentence(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
+{
+    size_t size;
+    FILE *out = open_memstream(&conclusion->sentence, &size);
+
+    if (!out)
+        return -ENOMEM;
+    mhcs_conclusion_say(out, conclusion, collect);
+    return fclose(out) ? -ENOMEM : 0;
+}
+
+int mhcs_conclude(const struct mhcs_collect *collect, bool wrong_weights,
+                  struct mhcs_conclusion *ret_conclusion)
 {
     struct mhcs_conclusion *conclusion = ret_conclusion;
     int ret;
@@ -198,27 +254,21 @@ int mhcs_conclude(const struct mhcs_collect *collect, struct mhcs_conclusion *re
     build_groups(conclusion, collect);
     merge_upwards(conclusion);
     ret = judge_groups(conclusion);
-    if (ret) {
+    if (!ret) {
+        count_sites(conclusion, collect);
+        measure_effect(conclusion, collect);
+        decide(conclusion, collect, wrong_weights);
+        ret = write_sentence(conclusion, collect);
+    }
+    if (ret)
         mhcs_conclusion_free(conclusion);
-        return ret;
-    }
-    count_sites(conclusion, collect);
-    conclusion->decisive = &conclusion->group[0];
-    for (size_t i = 1; i < conclusion->groups; i++)
-        if (!is_empty(&conclusion->group[i]) &&
-            outweighs(&conclusion->group[i], conclusion->decisive))
-            conclusion->decisive = &conclusion->group[i];
-    conclusion->status = conclusion->decisive->judgement.status;
-    if (conclusion->decisive->judgement.cause != MHCS_CAUSE_NONFINITE &&
-        mhcs_stat_rms(&collect->check) > MHCS_CHECK_MAX) {
-        conclusion->reference_unsound = true;
-        conclusion->status = MHCS_INSUFFICIENT;
-    }
-    return 0;
+    return ret;
 }
 
 void mhcs_conclusion_free(struct mhcs_conclusion *conclusion)
 {
+    free(conclusion->sentence);
     free(conclusion->group);
+    conclusion->sentence = NULL;
     conclusion->group = NULL;
 }

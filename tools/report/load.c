@@ -88,9 +88,7 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
     if (!ret) {
         mhcs_collect_sort(report->collect);
         mhcs_facts_sort(&report->facts);
-        ret = mhcs_conclude(report->collect, &report->conclusion);
-        if (report->facts.weights.count > 0 && report->conclusion.status == MHCS_PASS)
-            report->conclusion.status = MHCS_WARN;
+        ret = mhcs_conclude(report->collect, report->facts.weights.count > 0, &report->conclusion);
     }
     if (ret) {
         fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The noise table as formulas, and its inverse: from an error to the kind of rounding. */
+/* The noise table as formulas. */
 #include "tools/report/noise.h"
 
 #include <math.h>
@@ -82,48 +82,4 @@ void mhcs_noise_sources(const struct mhcs_precision *precision, enum mhcs_path r
         snprintf(output, sizeof(output), "output rounded to %s, ", mhcs_dtype_name(precision->out));
     snprintf(text, size, "%s%s%s%sfp32 accumulation%s", weights, operands, partials, output,
              on_tensor_cores(precision) ? " on tensor cores" : "");
-}
-
-/* Between the classes: geometric middles of the table's rows, with room for a head's 4
- * coefficients and for several roundings of the same kind. */
-#define TOP_OF_ACCUMULATION 1e-4
-#define TOP_OF_2_11         6e-4
-#define TOP_OF_2_8          4.5e-3
-/* A reference in fp32 puts a few outputs on the other side of half an ulp. */
-#define OUTPUT_SHARE 0.01
-
-enum mhcs_class mhcs_class_of(double rms_rel, double over_bf16, double over_f16)
-{
-    if (rms_rel == 0)
-        return MHCS_CLASS_EXACT;
-    if (rms_rel <= TOP_OF_ACCUMULATION)
-        return MHCS_CLASS_ACCUMULATION;
-    if (rms_rel <= TOP_OF_2_11)
-        return over_f16 <= OUTPUT_SHARE ? MHCS_CLASS_F16_OUTPUT : MHCS_CLASS_TF32;
-    if (rms_rel <= TOP_OF_2_8)
-        return over_bf16 <= OUTPUT_SHARE ? MHCS_CLASS_BF16_OUTPUT : MHCS_CLASS_BF16;
-    return MHCS_CLASS_LARGER;
-}
-
-static const struct {
-    uint32_t rank;
-    const char *name;
-} classes[] = {
-    [MHCS_CLASS_EXACT] = {0, "bit-identical results"},
-    [MHCS_CLASS_ACCUMULATION] = {1, "fp32 accumulation"},
-    [MHCS_CLASS_F16_OUTPUT] = {2, "rounding of the output to fp16"},
-    [MHCS_CLASS_TF32] = {2, "rounding of operands to TF32 or fp16"},
-    [MHCS_CLASS_BF16_OUTPUT] = {3, "rounding of the output to bf16"},
-    [MHCS_CLASS_BF16] = {3, "rounding of operands or partial sums to bf16"},
-    [MHCS_CLASS_LARGER] = {4, "more than rounding"},
-};
-
-uint32_t mhcs_class_rank(enum mhcs_class class)
-{
-    return classes[class].rank;
-}
-
-const char *mhcs_class_name(enum mhcs_class class)
-{
-    return classes[class].name;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large an error rounding alone predicts for a declared precision path, and which kind of
- * rounding an observed error looks like. doc/metrics.md, "Expected noise".
+/* How large an error rounding alone predicts for a declared precision path. doc/metrics.md,
+ * "Expected noise".
  *
  * One rounding to a format of unit roundoff u leaves an rms relative error of u / sqrt(8 ln 2) =
  * 0.4247 u: uniform within half an ulp, mantissas spread evenly over the logarithm. Independent
@@ -43,23 +43,5 @@ bool mhcs_noise_expected(const struct mhcs_precision *precision, enum mhcs_path 
 /* The sources of that error in words, e.g. "weights stored in bf16, output rounded to bf16". */
 void mhcs_noise_sources(const struct mhcs_precision *precision, enum mhcs_path reference,
                         char *text, size_t size);
-
-/* What an error of this size looks like; a later one is coarser by its rank. */
-enum mhcs_class {
-    MHCS_CLASS_EXACT,
-    MHCS_CLASS_ACCUMULATION,
-    MHCS_CLASS_F16_OUTPUT,
-    MHCS_CLASS_TF32,
-    MHCS_CLASS_BF16_OUTPUT,
-    MHCS_CLASS_BF16,
-    MHCS_CLASS_LARGER,
-};
-
-/* `over_bf16` and `over_f16`: share of the coefficients whose error is more than half an ulp of
- * their own size in that format. Rounding the output never does that, rounding operands does. */
-enum mhcs_class mhcs_class_of(double rms_rel, double over_bf16, double over_f16);
-/* 0 exact, 1 fp32 accumulation, 2 roundings of 2^-11, 3 roundings of 2^-8, 4 larger. */
-uint32_t mhcs_class_rank(enum mhcs_class class);
-const char *mhcs_class_name(enum mhcs_class class);
 
 #endif

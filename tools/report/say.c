@@ -17,36 +17,16 @@ static const char *declared(const struct mhcs_collect *collect)
     return collect->paths == 1 ? collect->path[0]->text : "their declared paths";
 }
 
-/* The reference that includes all of the error. */
-static enum mhcs_path widest(const struct mhcs_collect *collect)
-{
-    return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
-}
-
-static double metric_rms(const struct mhcs_collect *collect, size_t metric)
-{
-    return mhcs_stat_rms(&collect->metric[widest(collect)][metric]);
-}
-
-static bool is_harmless(const struct mhcs_collect *collect)
-{
-    const double comb = metric_rms(collect, MHCS_METRIC(comb_err));
-
-    return !(comb >= MHCS_HARMLESS) && metric_rms(collect, MHCS_METRIC(y_rel)) < MHCS_HARMLESS;
-}
-
 /* "comb is off by 0.15 % rms after Sinkhorn, y by 1.2e-03 (1 - cosine at most 3.1e-06)" */
-static void say_effect(FILE *out, const struct mhcs_collect *collect)
+static void say_effect(FILE *out, const struct mhcs_conclusion *conclusion)
 {
-    const double comb = metric_rms(collect, MHCS_METRIC(comb_err));
-    const struct mhcs_stat *cosine = &collect->metric[widest(collect)][MHCS_METRIC(y_cosdist)];
     char text[MHCS_NUMBER_BYTES];
 
-    if (!isnan(comb))
-        fprintf(out, "after Sinkhorn comb is off by %.2g %% rms, ", 100 * comb);
-    fprintf(out, "y by %.2g %%", 100 * metric_rms(collect, MHCS_METRIC(y_rel)));
-    if (cosine->hist.count > 0)
-        fprintf(out, " (1 - cosine at most %s)", mhcs_text_number(cosine->max, text));
+    if (!isnan(conclusion->comb_err))
+        fprintf(out, "after Sinkhorn comb is off by %.2g %% rms, ", 100 * conclusion->comb_err);
+    fprintf(out, "y by %.2g %%", 100 * conclusion->y_rel);
+    if (!isnan(conclusion->y_cosdist))
+        fprintf(out, " (1 - cosine at most %s)", mhcs_text_number(conclusion->y_cosdist, text));
 }
 
 /* How many sites share the status, and where it is worst. */
@@ -76,8 +56,8 @@ static void say_pass(FILE *out, const struct mhcs_conclusion *conclusion,
 
     fprintf(out, "Rounding noise as %s predicts (R %s): ", declared(collect),
             mhcs_text_ratio(conclusion->decisive->judgement.ratio, ratio));
-    say_effect(out, collect);
-    fputs(is_harmless(collect)
+    say_effect(out, conclusion);
+    fputs(conclusion->harmless
               ? "; it cannot by itself explain lost context."
               : "; this is what the declared precision costs, and it is not small: run the mixing "
                 "GEMM in fp32.",
@@ -97,13 +77,13 @@ static void say_ratio(FILE *out, const struct mhcs_conclusion *conclusion,
     fprintf(out, " (rms rel %s, the size of %s). Over all rows ",
             mhcs_text_number(mhcs_evidence_rms(&group->evidence), rms),
             mhcs_class_name(mhcs_evidence_class(&group->evidence)));
-    say_effect(out, collect);
+    say_effect(out, conclusion);
     if (conclusion->status == MHCS_FAIL)
         fputs(". This is not the rounding that was declared: look for reduced-precision partial "
               "sums, another kernel than expected, or wrong weights.",
               out);
     else
-        fputs(is_harmless(collect)
+        fputs(conclusion->harmless
                   ? ". More than declared, yet too small to explain lost context."
                   : ". More than declared: see `mhcshadow-report layers --sort R`.",
               out);
@@ -123,7 +103,7 @@ static void say_class(FILE *out, const struct mhcs_conclusion *conclusion,
     fputs(". Look at NVIDIA_TF32_OVERRIDE, the framework's TF32 and reduced-precision switches, "
           "and for weights that passed through a narrower type. Over all rows ",
           out);
-    say_effect(out, collect);
+    say_effect(out, conclusion);
     fputc('.', out);
 }
 

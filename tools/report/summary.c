@@ -49,7 +49,7 @@ static void print_conclusion(FILE *out, const struct mhcs_report *report)
 
     if (!stream)
         return;
-    mhcs_conclusion_say(stream, &report->conclusion, report->collect);
+    fputs(report->conclusion.sentence, stream);
     for (int p = 0; p < MHCS_PHASES; p++)
         if (report->collect->phase_rows[p] == 0)
             fprintf(stream, " Nothing is known about %s: no row of it was seen.",

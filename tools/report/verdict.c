@@ -68,6 +68,8 @@ enum mhcs_class mhcs_evidence_class(const struct mhcs_evidence *evidence)
 {
     const double elements = (double)(evidence->elements > 0 ? evidence->elements : 1);
 
+    if (evidence->nonfinite > 0)
+        return MHCS_CLASS_NONFINITE;
     return mhcs_class_of(mhcs_evidence_rms(evidence), (double)evidence->over_bf16 / elements,
                          (double)evidence->over_f16 / elements);
 }
@@ -116,9 +118,6 @@ static double excess_probability(const struct mhcs_moments *excess)
 
 static void weigh(const struct mhcs_evidence *evidence, struct mhcs_judgement *judgement)
 {
-    const enum mhcs_class class = mhcs_evidence_class(evidence);
-    const uint32_t rank = mhcs_class_rank(class);
-
     judgement->status = MHCS_PASS;
     judgement->cause = MHCS_CAUSE_NONE;
     if (evidence->nonfinite > 0) {
@@ -131,7 +130,8 @@ static void weigh(const struct mhcs_evidence *evidence, struct mhcs_judgement *j
         judgement->status = MHCS_INSUFFICIENT;
         judgement->cause = MHCS_CAUSE_EXPECTATION;
     } else if (judgement->ratio > MHCS_PASS_RATIO && judgement->significant) {
-        const bool coarser = class != MHCS_CLASS_LARGER && rank > evidence->expected_rank;
+        const bool coarser = judgement->class != MHCS_CLASS_WRONG_VALUES &&
+                             mhcs_class_rank(judgement->class) > evidence->expected_rank;
 
         judgement->cause = coarser ? MHCS_CAUSE_CLASS : MHCS_CAUSE_RATIO;
         judgement->status = coarser || judgement->ratio > MHCS_WARN_RATIO ? MHCS_FAIL : MHCS_WARN;
@@ -152,7 +152,8 @@ int mhcs_judge(const struct mhcs_evidence *const *evidence, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct mhcs_moments *excess = &evidence[i]->excess;
 
-        judgements[i] = (struct mhcs_judgement){.ratio = sqrt(mhcs_moments_mean(excess))};
+        judgements[i] = (struct mhcs_judgement){.class = mhcs_evidence_class(evidence[i]),
+                                                .ratio = sqrt(mhcs_moments_mean(excess))};
         if (excess->count >= MHCS_MIN_ROWS)
             tests[tested++] =
                 (struct mhcs_test){.probability = excess_probability(excess), .group = i};

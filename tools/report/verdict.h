@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/report/classify.h"
 #include "tools/report/noise.h"
 #include "tools/report/stats.h"
 
@@ -62,8 +63,9 @@ enum mhcs_cause {
 struct mhcs_judgement {
     enum mhcs_status status;
     enum mhcs_cause cause;
-    double ratio;     /* R; NaN without expectation */
-    bool significant; /* after correction */
+    enum mhcs_class class; /* what the errors look like, whatever the status */
+    double ratio;          /* R; NaN without expectation */
+    bool significant;      /* after correction */
 };
 
 /* Judges `count` groups together: judgements[i] of evidence[i]. -ENOMEM or 0. */

@@ -1,83 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""mhcshadow-report as a user runs it: output against golden files, exit codes, bad input.
-
-usage: test_report.py REPORT MAKE_CASE GOLDEN_DIR
-MHCSHADOW_REFRESH_GOLDEN=1 writes the golden files anew instead of comparing.
-"""
+"""mhcshadow-report as a user runs it: output against golden files, bad input."""
 import os
-import pty
 import re
 import subprocess
-import sys
-import tempfile
-import unittest
 
-REPORT, MAKE_CASE, GOLDEN = (os.path.abspath(a) for a in sys.argv[1:4])
-REFRESH = os.environ.get("MHCSHADOW_REFRESH_GOLDEN") == "1"
-VERBS = ("summary", "layers", "verify")
-
-
-def run(*arguments, stdin=subprocess.DEVNULL, **environment):
-    """Exit code, stdout, stderr."""
-    done = subprocess.run([REPORT, *arguments], stdin=stdin, capture_output=True, text=True,
-                          env={**os.environ, **environment}, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(holder.name)
-        self.dir = "."  # so that paths in the output have one length everywhere
-
-    def make(self, case):
-        subprocess.run([MAKE_CASE, self.dir, case], check=True)
-        return self.dir
-
-    def rank(self, number=0):
-        return os.path.join(self.dir, f"rank{number}.arrows.zst")
-
-    def content(self, number=0):
-        with open(self.rank(number), "rb") as file:
-            return file.read()
-
-    def write(self, data, name="rank0.arrows.zst"):
-        path = os.path.join(self.dir, name)
-        with open(path, "wb") as file:
-            file.write(data)
-        return path
-
-    def assert_golden(self, name, output):
-        # Where frames lie depends on the version of zstd.
-        output = re.sub(r"offset \d+", "offset N", re.sub(r"\d+ bytes", "N bytes", output))
-        path = os.path.join(GOLDEN, name + ".txt")
-        if REFRESH:
-            with open(path, "w", encoding="ascii") as file:
-                file.write(output)
-        with open(path, encoding="ascii") as file:
-            self.assertEqual(file.read(), output)
-
-    def assert_report(self, name, code, *arguments):
-        """Runs, compares with the golden file, and holds what is true of every output."""
-        got, out, err = run(*arguments)
-        self.assertEqual((got, err), (code, ""), out)
-        self.assert_golden(name, out)
-        self.assert_presentable(out, width=1000 if arguments[0] == "verify" else 100)
-        return out
-
-    def assert_presentable(self, out, width):
-        """`verify` has one line per file, however long."""
-        self.assertTrue(out.isascii())
-        self.assertNotRegex(out, r"(?<![\d.])-?0\.0{3,}\d*(?![\de])", "a rounded zero")
-        self.assertNotIn("\033", out)
-        for line in out.splitlines():
-            self.assertLessEqual(len(line), width, line)
-            self.assertEqual(line, line.rstrip())
+from case import VERBS, Case, main, run
 
 
 class Verdicts(Case):
@@ -267,74 +195,5 @@ class Damage(Case):
                 self.assertIn(run(verb, path)[0], (0, 3), f"{verb}, {size} bytes")
 
 
-class Usage(Case):
-    def test_an_unknown_verb_lists_the_verbs(self):
-        code, out, err = run("sumary")
-        self.assertEqual((code, out), (2, ""))
-        for verb in VERBS:
-            self.assertIn(verb, err)
-
-    def test_no_argument_is_a_usage_error(self):
-        for arguments in ((), *((verb,) for verb in VERBS)):
-            code, out, err = run(*arguments)
-            self.assertEqual((code, out), (2, ""))
-            self.assertIn("--help", err)
-
-    def test_help_tells_of_verbs_and_exit_codes(self):
-        code, out, _ = run("--help")
-        self.assertEqual(code, 0)
-        for word in (*VERBS, "Exit status", "Example"):
-            self.assertIn(word, out)
-        for verb in VERBS:
-            code, out, _ = run(verb, "--help")
-            self.assertEqual(code, 0)
-            self.assertIn(f"mhcshadow-report {verb}", out)
-            self.assertIn("--salvage", out)
-            self.assertIn("Exit status", out)
-
-    def test_a_report_that_can_not_be_written_is_no_success(self):
-        self.make("clean")
-        with open("/dev/full", "w", encoding="ascii") as full:
-            done = subprocess.run([REPORT, self.dir], stdout=full, stderr=subprocess.PIPE,
-                                  check=False, text=True)
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("No space left on device", done.stderr)
-
-    def test_the_version_is_told(self):
-        self.assertRegex(run("--version")[1], r"^mhcshadow-report \d+\.\d+")
-
-    def test_an_unknown_option_is_a_usage_error(self):
-        for arguments in (("--colour", self.dir), ("layers", "--colour", self.dir)):
-            self.assertEqual(run(*arguments)[0], 2)
-
-
-class Colour(Case):
-    def on_a_terminal(self, **environment):
-        """What the tool writes when stdout is a terminal."""
-        master, slave = pty.openpty()
-        with subprocess.Popen([REPORT, self.dir], stdout=slave, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "TERM": "xterm", **environment}) as process:
-            os.close(slave)
-            output = b""
-            try:
-                while chunk := os.read(master, 65536):
-                    output += chunk
-            except OSError:  # EIO: the other side is closed
-                pass
-            process.wait()
-        os.close(master)
-        return output.decode("ascii").replace("\r\n", "\n")
-
-    def test_colour_is_for_terminals_without_no_color(self):
-        self.make("clean")
-        plain = run(self.dir)[1]
-        self.assertNotIn("\033", plain)
-        self.assertEqual(self.on_a_terminal(NO_COLOR="1"), plain)
-        self.assertEqual(self.on_a_terminal(NO_COLOR="", TERM="dumb"), plain)
-        coloured = self.on_a_terminal(NO_COLOR="")
-        self.assertIn("\033[1;32mPASS", coloured)
-        self.assertEqual(re.sub(r"\033\[[0-9;]*m", "", coloured), plain)
-
-
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

@@ -7,7 +7,7 @@
 
 #include "kernels/mhc_math.h"
 #include "shadow/model/round.h"
-#include "tools/microtest/parallel.h"
+#include "tools/parallel.h"
 
 #define RUNS (MHCS_ARITHMETIC_COUNT + 1) /* the last one is fp32's */
 #define FP32 MHCS_ARITHMETIC_COUNT

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "shadow/host_reference.h"
-#include "tools/microtest/parallel.h"
+#include "tools/parallel.h"
 
 /* ---- weights ---- */
 

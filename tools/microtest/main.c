@@ -12,8 +12,9 @@
 
 #include "shadow/model/round.h"
 #include "tools/microtest/microtest.h"
-#include "tools/microtest/parallel.h"
 #include "tools/microtest/synthetic.h"
+#include "tools/parallel.h"
+#include "tools/report/term.h"
 
 enum { EXIT_FINE, EXIT_OVER, EXIT_USAGE };
 
@@ -284,6 +285,7 @@ int main(int argc, char **argv)
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version = "mhcshadow-microtest " MHCS_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
+    mhcs_term_setup(&(struct mhcs_term_options){.colour = MHCS_AUTO});
     ret = options.model ? mhcs_source_open(&test.source, options.model, error)
                         : mhcs_source_make_up(&test.source, options.layers, options.hidden,
                                               options.states.seed, error);

@@ -6,6 +6,7 @@
 
 #include "shadow/path.h"
 #include "tools/microtest/microtest.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 static void print_title(FILE *out, const char *title)

@@ -3,27 +3,46 @@
 #include <math.h>
 
 #include "tools/report/report.h"
+#include "tools/report/table.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 /* ---- percentiles ---- */
 
+enum { INDENT, LABEL, RMS, P50, P90, P99, P99_9, MAX, COLUMNS };
+
+static const struct mhcs_table_column percentile_columns[COLUMNS] = {
+    [INDENT] = {"", 2, 0},      [LABEL] = {"", -30, 0}, [RMS] = {"rms", 11, 0},
+    [P50] = {"p50", 11, 2},     [P90] = {"p90", 11, 4}, [P99] = {"p99", 11, 1},
+    [P99_9] = {"p99.9", 11, 3}, [MAX] = {"max", 11, 0},
+};
+
 static void print_heading(FILE *out, const char *text)
 {
-    fprintf(out, "  %-30s%11s%11s%11s%11s%11s%11s\n", text, "rms", "p50", "p90", "p99", "p99.9",
-            "max");
+    struct mhcs_table table;
+    const char *title[COLUMNS] = {[INDENT] = "", [LABEL] = text};
+
+    for (size_t i = RMS; i < COLUMNS; i++)
+        title[i] = percentile_columns[i].title;
+    mhcs_table_fit(&table, percentile_columns, COLUMNS, mhcs_term_width());
+    mhcs_table_line(out, &table, title);
 }
 
 static void print_stat(FILE *out, const char *label, const struct mhcs_stat *stat)
 {
-    static const uint32_t percentiles[] = {5000, 9000, 9900, 9990, 10000};
-    char number[MHCS_NUMBER_BYTES];
+    static const uint32_t percentiles[COLUMNS] = {
+        [P50] = 5000, [P90] = 9000, [P99] = 9900, [P99_9] = 9990, [MAX] = 10000};
+    struct mhcs_table table;
+    char number[COLUMNS][MHCS_NUMBER_BYTES];
+    const char *text[COLUMNS] = {[INDENT] = "", [LABEL] = label};
 
     if (stat->hist.count == 0)
         return;
-    fprintf(out, "  %-30s%11s", label, mhcs_text_number(mhcs_stat_rms(stat), number));
-    for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
-        fprintf(out, "%11s", mhcs_text_number(mhcs_stat_percentile(stat, percentiles[i]), number));
-    fputc('\n', out);
+    text[RMS] = mhcs_text_number(mhcs_stat_rms(stat), number[RMS]);
+    for (size_t i = P50; i < COLUMNS; i++)
+        text[i] = mhcs_text_number(mhcs_stat_percentile(stat, percentiles[i]), number[i]);
+    mhcs_table_fit(&table, percentile_columns, COLUMNS, mhcs_term_width());
+    mhcs_table_line(out, &table, text);
 }
 
 struct shown {
@@ -61,11 +80,12 @@ static void print_reference(FILE *out, const struct mhcs_report *report, enum mh
     const struct mhcs_collect *collect = report->collect;
     const struct mhcs_stat *metric = collect->metric[reference];
 
-    fprintf(out, "%sErrors against %s%s\n", mhcs_colour(MHCS_BOLD),
-            reference == MHCS_OPERANDS
-                ? "an fp32 GEMM of the same operands (operands)"
-                : "an fp32 GEMM with the checkpoint's fp32 weights (checkpoint)",
-            mhcs_colour(MHCS_PLAIN));
+    fputs(mhcs_colour(MHCS_BOLD), out);
+    mhcs_text_wrap(out, "Errors against ",
+                   reference == MHCS_OPERANDS
+                       ? "an fp32 GEMM of the same operands (operands)"
+                       : "an fp32 GEMM with the checkpoint's fp32 weights (checkpoint)");
+    fputs(mhcs_colour(MHCS_PLAIN), out);
     print_heading(out, "raw GEMM output, per row");
     print_shown(out, metric, raw, sizeof(raw) / sizeof(raw[0]));
     for (size_t i = 0; i < collect->paths && collect->paths > 1; i++) {
@@ -87,6 +107,8 @@ static void print_reference(FILE *out, const struct mhcs_report *report, enum mh
 
 void mhcs_report_errors(FILE *out, const struct mhcs_report *report)
 {
+    char note[160];
+
     for
         MHCS_EACH_REFERENCE(r)
     if (report->collect->reference_rows[r] > 0)
@@ -95,35 +117,71 @@ void mhcs_report_errors(FILE *out, const struct mhcs_report *report)
         mhcs_text_wrap(out, "  ",
                        "No checkpoint was compared: what rounding of the stored weights costs is "
                        "not in these numbers.");
-    fprintf(
-        out,
-        "  Percentiles are within %.1f %%; rms and max are exact. A head has 4 coefficients, no "
-        "post, no\n  comb.\n",
-        100 * MHCS_HIST_ERROR);
+    snprintf(note, sizeof(note),
+             "Percentiles are within %.1f %%; rms and max are exact. A head has 4 coefficients, no "
+             "post, no comb.",
+             100 * MHCS_HIST_ERROR);
+    mhcs_text_wrap(out, "  ", note);
     fputc('\n', out);
 }
 
 /* ---- observed against expected ---- */
 
-static void print_expected(FILE *out, const struct mhcs_path_line *path, enum mhcs_path reference)
+#define GAUGE_CELLS 12
+
+enum { MARGIN, PATH, AGAINST, OBSERVED, EXPECTED, RATIO, GAUGE, NOISE_COLUMNS };
+
+static const struct mhcs_table_column noise_columns[NOISE_COLUMNS] = {
+    [MARGIN] = {"", 2, 0},
+    [PATH] = {"declared path", -31, 0},
+    [AGAINST] = {"against", -11, 0},
+    [OBSERVED] = {"rms rel", 10, 1},
+    [EXPECTED] = {"  expected", -26, 2},
+    [RATIO] = {"R", 6, 0},
+    [GAUGE] = {"  R up to 4", -2 - GAUGE_CELLS, 3},
+};
+
+/* R on a scale that ends where FAIL begins. */
+static void make_gauge(double ratio, char *text, size_t size)
+{
+    char bar[MHCS_BAR_BYTES];
+
+    snprintf(text, size, "  %s%s%s",
+             mhcs_colour(ratio > MHCS_WARN_RATIO   ? MHCS_RED
+                         : ratio > MHCS_PASS_RATIO ? MHCS_YELLOW
+                                                   : MHCS_GREEN),
+             mhcs_term_bar(ratio / MHCS_WARN_RATIO, GAUGE_CELLS, bar), mhcs_colour(MHCS_PLAIN));
+}
+
+static void print_expected(FILE *out, const struct mhcs_table *table,
+                           const struct mhcs_path_line *path, enum mhcs_path reference)
 {
     const struct mhcs_evidence *evidence = &path->against[reference];
+    const double ratio = sqrt(mhcs_moments_mean(&evidence->excess));
     char observed[MHCS_NUMBER_BYTES], low[MHCS_NUMBER_BYTES], high[MHCS_NUMBER_BYTES];
-    char ratio[MHCS_NUMBER_BYTES], range[2 * MHCS_NUMBER_BYTES + 8] = "none known", sources[200];
+    char number[MHCS_NUMBER_BYTES], range[2 * MHCS_NUMBER_BYTES + 8] = "  none known";
+    char gauge[MHCS_BAR_BYTES + 24] = "  not judged", sources[200];
     struct mhcs_noise noise;
     const bool known =
         path->parsed && mhcs_noise_expected(&path->precision, reference, MHCS_COEFFICIENTS, &noise);
 
     if (known && noise.high > 1.05 * noise.low)
-        snprintf(range, sizeof(range), "%s .. %s", mhcs_text_number(noise.low, low),
+        snprintf(range, sizeof(range), "  %s .. %s", mhcs_text_number(noise.low, low),
                  mhcs_text_number(noise.high, high));
     else if (known)
-        snprintf(range, sizeof(range), "%s", mhcs_text_number(noise.high, high));
-    fprintf(out, "  %-30.30s %-11s%10s  %-24s%6s%s\n", path->text,
-            reference == MHCS_OPERANDS ? "operands" : "checkpoint",
-            mhcs_text_number(mhcs_evidence_rms(evidence), observed), range,
-            mhcs_text_ratio(sqrt(mhcs_moments_mean(&evidence->excess)), ratio),
-            known ? "" : "  not judged");
+        snprintf(range, sizeof(range), "  %s", mhcs_text_number(noise.high, high));
+    if (known)
+        make_gauge(ratio, gauge, sizeof(gauge));
+    mhcs_table_line(out, table,
+                    (const char *const[NOISE_COLUMNS]){
+                        [MARGIN] = "",
+                        [PATH] = path->text,
+                        [AGAINST] = reference == MHCS_OPERANDS ? "operands" : "checkpoint",
+                        [OBSERVED] = mhcs_text_number(mhcs_evidence_rms(evidence), observed),
+                        [EXPECTED] = range,
+                        [RATIO] = mhcs_text_ratio(ratio, number),
+                        [GAUGE] = gauge,
+                    });
     if (known) {
         mhcs_noise_sources(&path->precision, reference, sources, sizeof(sources));
         mhcs_text_wrap(out, "      expects: ", sources);
@@ -134,15 +192,17 @@ static void print_expected(FILE *out, const struct mhcs_path_line *path, enum mh
 
 void mhcs_report_noise(FILE *out, const struct mhcs_report *report)
 {
+    struct mhcs_table table;
+
     fprintf(out, "%sObserved against expected noise%s\n", mhcs_colour(MHCS_BOLD),
             mhcs_colour(MHCS_PLAIN));
-    fprintf(out, "  %-30s %-11s%10s  %-24s%6s\n", "declared path", "against", "rms rel", "expected",
-            "R");
+    mhcs_table_fit(&table, noise_columns, NOISE_COLUMNS, mhcs_term_width());
+    mhcs_table_heading(out, &table);
     for (size_t i = 0; i < report->collect->paths; i++)
         for
             MHCS_EACH_REFERENCE(r)
     if (report->collect->path[i]->against[r].rows > 0)
-        print_expected(out, report->collect->path[i], r);
+        print_expected(out, &table, report->collect->path[i], r);
     mhcs_text_wrap(out, "  ",
                    "R is rms rel over the top of the expected range. Expectations assume "
                    "Gaussian-like data and activations that are bf16 values.");

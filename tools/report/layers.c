@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mhcshadow-report layers: one line per site and phase. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/report/report.h"
+#include "tools/report/table.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 /* Columns that lines can be sorted by: X(name, expression over `line`, larger first). */
@@ -31,7 +34,6 @@ struct output_line {
 };
 
 struct layers_options {
-    struct mhcs_options common;
     const char *sort;
     unsigned long top; /* 0: all */
 };
@@ -57,40 +59,20 @@ static bool is_sort_key(const char *name)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct layers_options *options = state->input;
-    char *end;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->common;
-        return 0;
     case 'o':
         if (!is_sort_key(argument))
             argp_error(state, "--sort %s: not a column of this table", argument);
         options->sort = argument;
         return 0;
     case 'n':
-        options->top = strtoul(argument, &end, 10);
-        if (*end || *argument < '0' || *argument > '9' || options->top == 0)
-            argp_error(state, "--top %s: not a positive number", argument);
+        options->top = mhcs_options_number(state, "top", argument, 1, ULONG_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
-
-static const struct argp_child children[] = {{&mhcs_common_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = MHCS_ARGS_DOC,
-    .doc =
-        "One line per site (weight matrix) and phase, in order of layers.\v"
-        "Columns: rows compared; R, observed rms rel over expected, the worse of both references; "
-        "rms and 99th percentile of rel; rms relative errors of comb after Sinkhorn and of y. rel, "
-        "p99, comb and y are against the checkpoint where the trace has it, else against the "
-        "operands.\n\n" MHCS_HELP_TRACES "\n\n" MHCS_HELP_EXIT,
-    .children = children,
-};
 
 static double rms_of(const struct mhcs_moments *moments)
 {
@@ -134,22 +116,69 @@ static int compare_lines(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-static void print_line(FILE *out, const struct output_line *line)
+#define BAR_CELLS 20
+
+enum { SITE, PHASE, ROWS, RATIO, REL, P99, COMB, Y, VERDICT, BAR, COLUMNS };
+
+static void print_line(FILE *out, const struct mhcs_table *table, const struct output_line *line,
+                       double largest)
 {
     const struct mhcs_judgement *judgement = line->group ? &line->group->judgement : NULL;
-    char ratio[MHCS_NUMBER_BYTES], rel[MHCS_NUMBER_BYTES], p99[MHCS_NUMBER_BYTES];
-    char comb[MHCS_NUMBER_BYTES], y[MHCS_NUMBER_BYTES];
     const enum mhcs_status status = judgement ? judgement->status : MHCS_INSUFFICIENT;
     const enum mhcs_colour colour = status == MHCS_FAIL   ? MHCS_RED
                                     : status == MHCS_WARN ? MHCS_YELLOW
                                                           : MHCS_PLAIN;
+    char number[COLUMNS][MHCS_NUMBER_BYTES], verdict[48], bar[MHCS_BAR_BYTES + 2] = "  ";
+    const char *const text[COLUMNS] = {
+        [SITE] = line->site->name,
+        [PHASE] = mhcs_phase_name(line->phase),
+        [ROWS] = number[ROWS],
+        [RATIO] = mhcs_text_ratio(judgement ? judgement->ratio : NAN, number[RATIO]),
+        [REL] = mhcs_text_number(line->rel, number[REL]),
+        [P99] = mhcs_text_number(line->p99, number[P99]),
+        [COMB] = mhcs_text_number(line->comb, number[COMB]),
+        [Y] = mhcs_text_number(line->y, number[Y]),
+        [VERDICT] = verdict,
+        [BAR] = bar,
+    };
 
-    fprintf(out, "%-23.23s %-7s%9" PRIu64 "%7s%10s%10s%10s%10s  %s%s%s\n", line->site->name,
-            mhcs_phase_name(line->phase), line->rows,
-            mhcs_text_ratio(judgement ? judgement->ratio : NAN, ratio),
-            mhcs_text_number(line->rel, rel), mhcs_text_number(line->p99, p99),
-            mhcs_text_number(line->comb, comb), mhcs_text_number(line->y, y), mhcs_colour(colour),
-            mhcs_status_name(status), mhcs_colour(MHCS_PLAIN));
+    snprintf(number[ROWS], sizeof(number[ROWS]), "%" PRIu64, line->rows);
+    snprintf(verdict, sizeof(verdict), "  %s%s%s", mhcs_colour(colour), mhcs_status_name(status),
+             mhcs_colour(MHCS_PLAIN));
+    mhcs_term_bar(line->rel / largest, BAR_CELLS, bar + 2);
+    mhcs_table_line(out, table, text);
+}
+
+static void print_table(FILE *out, const struct output_line *lines, size_t count)
+{
+    struct mhcs_table_column column[COLUMNS] = {
+        [SITE] = {"site", -22, 0},
+        [PHASE] = {"phase", -8, 0},
+        [ROWS] = {"rows", 9, 1},
+        [RATIO] = {"R", 7, 0},
+        [REL] = {"rel", 10, 0},
+        [P99] = {"p99", 10, 4},
+        [COMB] = {"comb", 10, 2},
+        [Y] = {"y", 10, 3},
+        [VERDICT] = {"  verdict", -14, 0},
+        [BAR] = {"  rel", -2 - BAR_CELLS, 5},
+    };
+    struct mhcs_table table;
+    double largest = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const int length = (int)strlen(lines[i].site->name);
+
+        if (column[SITE].width > -1 - length)
+            column[SITE].width = -1 - length;
+        largest = fmax(largest, lines[i].rel);
+    }
+    mhcs_table_fit(&table, column, COLUMNS, mhcs_term_width());
+    fputs(mhcs_colour(MHCS_BOLD), out);
+    mhcs_table_heading(out, &table);
+    fputs(mhcs_colour(MHCS_PLAIN), out);
+    for (size_t i = 0; i < count; i++)
+        print_line(out, &table, &lines[i], largest);
 }
 
 static int print_lines(FILE *out, const struct mhcs_report *report,
@@ -159,7 +188,7 @@ static int print_lines(FILE *out, const struct mhcs_report *report,
     const enum mhcs_path reference =
         collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
     struct output_line *lines = calloc(collect->sites * MHCS_PHASES + 1, sizeof(*lines));
-    size_t count = 0;
+    size_t count = 0, shown;
 
     if (!lines)
         return -1;
@@ -173,29 +202,28 @@ static int print_lines(FILE *out, const struct mhcs_report *report,
             count++;
         }
     qsort(lines, count, sizeof(*lines), compare_lines);
+    shown = options->top > 0 && options->top < count ? options->top : count;
     fprintf(out, "rel, p99, comb and y against the %s\n",
             reference == MHCS_CHECKPOINT ? "checkpoint" : "operands");
-    fprintf(out, "%s%-23s %-7s%9s%7s%10s%10s%10s%10s  %s%s\n", mhcs_colour(MHCS_BOLD), "site",
-            "phase", "rows", "R", "rel", "p99", "comb", "y", "verdict", mhcs_colour(MHCS_PLAIN));
-    for (size_t i = 0; i < count && (options->top == 0 || i < options->top); i++)
-        print_line(out, &lines[i]);
-    if (options->top != 0 && options->top < count)
-        fprintf(out, "(%zu more)\n", count - (size_t)options->top);
+    print_table(out, lines, shown);
+    if (shown < count)
+        fprintf(out, "(%zu more)\n", count - shown);
     fputc('\n', out);
     free(lines);
     return 0;
 }
 
-int mhcs_report_layers(int argc, char **argv)
+static enum mhcs_exit run(int argc, char **argv)
 {
-    struct layers_options options = {.sort = "site"};
+    struct layers_options own = {.sort = "site"};
+    struct mhcs_options options;
     struct mhcs_report report;
     enum mhcs_exit code;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    code = mhcs_report_load(&report, &options.common);
+    mhcs_options_parse(&mhcs_verb_layers, argc, argv, &options, &own);
+    code = mhcs_report_load(&report, &options);
     if (code == MHCS_EXIT_FINE) {
-        if (print_lines(stdout, &report, &options)) {
+        if (print_lines(stdout, &report, &own)) {
             fputs("mhcshadow-report: out of memory\n", stderr);
             code = MHCS_EXIT_DAMAGED;
         } else {
@@ -205,5 +233,18 @@ int mhcs_report_layers(int argc, char **argv)
         }
     }
     mhcs_report_free(&report);
-    return (int)code;
+    return code;
 }
+
+const struct mhcs_verb mhcs_verb_layers = {
+    .about = "one line per site (weight matrix) and phase",
+    .notes =
+        "Columns: rows compared; R, observed rms rel over expected, the worse of both references; "
+        "rms and 99th percentile of rel; rms relative errors of comb after Sinkhorn and of y. rel, "
+        "p99, comb and y are against the checkpoint where the trace has it, else against the "
+        "operands. A narrow terminal leaves columns out, a wide one has a bar of rel.",
+    .example = "--sort=R --top=10 /var/tmp/mhc",
+    .options = option_list,
+    .parse = parse,
+    .run = run,
+};

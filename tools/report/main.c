@@ -1,41 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mhcshadow-report: turns the traces of all ranks into an answer. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/report/report.h"
 
-struct verb {
+static const struct {
     const char *name;
-    int (*run)(int argc, char **argv);
-};
-
-static const struct verb verbs[] = {
-#define VERB(verb, doc) {#verb, mhcs_report_##verb},
+    const struct mhcs_verb *verb;
+} verbs[] = {
+#define VERB(verb) {#verb, &mhcs_verb_##verb},
     MHCS_VERBS(VERB)
 #undef VERB
 };
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-static const char doc[] =
-    "Says whether the precision of a server's mHC mixing GEMM matters, from traces of "
-    "libmhcshadow.so.\v"
-    "Verbs (each has its own --help):\n"
-#define VERB_DOC(verb, doc) "  " #verb "\n      " doc "\n"
-    MHCS_VERBS(VERB_DOC)
-#undef VERB_DOC
-        "\n" MHCS_HELP_TRACES "\n\n" MHCS_HELP_EXIT "\n\n"
-        "Example, after a run with MHCSHADOW_DIR=/var/tmp/mhc:\n"
-        "  mhcshadow-report /var/tmp/mhc\n"
-        "  mhcshadow-report layers --sort R --top 10 /var/tmp/mhc\n";
-
-static const struct argp argp = {.args_doc = "TRACE...\nVERB [OPTION...] TRACE...", .doc = doc};
-
-static const struct verb *find_verb(const char *name)
+/* NULL: no memory, and --help is shorter for it. */
+static char *make_doc(void)
 {
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+    char *doc = NULL;
+    size_t size;
+    FILE *out = open_memstream(&doc, &size);
+
+    if (!out)
+        return NULL;
+    fputs("Says whether the precision of a server's mHC mixing GEMM matters, from traces of "
+          "libmhcshadow.so.\v"
+          "Verbs (each has its own --help and man page):\n",
+          out);
+    for (size_t i = 0; i < VERBS; i++)
+        fprintf(out, "  %-8s  %s%s\n", verbs[i].name, verbs[i].verb->about,
+                i == 0 ? " (the default)" : "");
+    fputs("\n" MHCS_HELP_TRACES "\n\n" MHCS_HELP_EXIT "\n\n"
+          "Example, after a run with MHCSHADOW_DIR=/var/tmp/mhc:\n"
+          "  mhcshadow-report /var/tmp/mhc\n"
+          "  mhcshadow-report layers --sort R --top 10 /var/tmp/mhc\n",
+          out);
+    if (!fclose(out))
+        return doc;
+    free(doc);
+    return NULL;
+}
+
+static enum mhcs_exit print_help(int argc, char **argv)
+{
+    char *doc = make_doc();
+    const struct argp argp = {.args_doc = "TRACE...\nVERB [OPTION...] TRACE...", .doc = doc};
+    const error_t error = argp_parse(&argp, argc, argv, 0, NULL, NULL);
+
+    free(doc);
+    return error ? MHCS_EXIT_USAGE : MHCS_EXIT_FINE;
+}
+
+static const struct mhcs_verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < VERBS; i++)
         if (!strcmp(verbs[i].name, name))
-            return &verbs[i];
+            return verbs[i].verb;
     return NULL;
 }
 
@@ -56,7 +79,7 @@ static bool is_unknown_verb(const char *word)
 }
 
 /* A report that did not reach its reader is no answer. */
-static int finish(int code)
+static enum mhcs_exit finish(enum mhcs_exit code)
 {
     if (!fflush(stdout) && !ferror(stdout))
         return code;
@@ -67,22 +90,22 @@ static int finish(int code)
 int main(int argc, char **argv)
 {
     static char name[64];
-    const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+    const struct mhcs_verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
 
     argp_err_exit_status = MHCS_EXIT_USAGE;
     argp_program_version = "mhcshadow-report " MHCS_VERSION;
     if (argc > 1 && is_general_help(argv[1]))
-        return argp_parse(&argp, argc, argv, 0, NULL, NULL) ? MHCS_EXIT_USAGE : MHCS_EXIT_FINE;
+        return print_help(argc, argv);
     if (argc > 1 && !verb && is_unknown_verb(argv[1])) {
         fprintf(stderr, "mhcshadow-report: %s: neither a trace nor a verb; the verbs are", argv[1]);
-        for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        for (size_t i = 0; i < VERBS; i++)
             fprintf(stderr, "%s %s", i ? "," : "", verbs[i].name);
         fputc('\n', stderr);
         return MHCS_EXIT_USAGE;
     }
     if (!verb)
-        return finish(verbs[0].run(argc, argv));
-    snprintf(name, sizeof(name), "mhcshadow-report %s", verb->name);
+        return finish(verbs[0].verb->run(argc, argv));
+    snprintf(name, sizeof(name), "mhcshadow-report %s", argv[1]);
     argv[1] = name;
     return finish(verb->run(argc - 1, argv + 1));
 }

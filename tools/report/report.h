@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of mhcshadow-report share: the table of verbs, the common options, and the traces
- * read into one state. Each verb is one file. */
+/* What the verbs of mhcshadow-report share: their list, the common options, and the traces read
+ * into one state. */
 #ifndef MHCS_REPORT_H
 #define MHCS_REPORT_H
 
@@ -11,35 +11,52 @@
 #include "tools/report/facts.h"
 #include "tools/report/input.h"
 
-/* X(verb, what it does) */
+/* Every verb, in the order of --help. Each is one file, VERB.c, that defines a struct mhcs_verb of
+ * that name, and has a man page, doc/mhcshadow-report-VERB.1. The first one is the default. */
 #define MHCS_VERBS(X)                                                                              \
-    X(summary, "what ran, what was seen, how large the errors are, a verdict (default)")           \
-    X(layers, "one line per site and phase")                                                       \
-    X(verify, "check every byte of the traces")
+    X(summary)                                                                                     \
+    X(layers)                                                                                      \
+    X(verify)
 
-/* Each takes the arguments behind its name (argv[0] is "mhcshadow-report VERB") and returns an
- * enum mhcs_exit. */
-#define MHCS_VERB_RUN(verb, doc) int mhcs_report_##verb(int argc, char **argv);
-MHCS_VERBS(MHCS_VERB_RUN)
-#undef MHCS_VERB_RUN
-
-/* Common options, to be the first child of a verb's parser and get a struct mhcs_options. */
-struct mhcs_options {
-    bool salvage;
-    char **paths;
-    size_t path_count;
+struct mhcs_verb {
+    const char *about;     /* half a sentence, as in the NAME of its man page */
+    const char *arguments; /* NULL: "TRACE..." */
+    const char *notes;     /* behind the options in --help; NULL: none */
+    const char *exits;     /* the exit status in words; NULL: MHCS_HELP_EXIT */
+    const char *example;   /* what follows the verb on the command line */
+    /* Its own options, and what takes them, as in argp(3): keys are letters that no common option
+     * has, or from 0x200 on; state->input is `own` of mhcs_options_parse(). NULL: none. */
+    const struct argp_option *options;
+    argp_parser_t parse;
+    enum mhcs_exit (*run)(int argc, char **argv); /* argv[0] is "mhcshadow-report VERB" */
 };
-extern const struct argp mhcs_common_argp;
-#define MHCS_ARGS_DOC "TRACE..."
 
-/* Behind the verb's own words in --help. */
+#define MHCS_VERB_DECLARE(verb) extern const struct mhcs_verb mhcs_verb_##verb;
+MHCS_VERBS(MHCS_VERB_DECLARE)
+#undef MHCS_VERB_DECLARE
+
 #define MHCS_HELP_TRACES                                                                           \
     "TRACE is a trace file, a directory (all *.arrows.zst in it), or - for standard input. "       \
-    "Traces "                                                                                      \
-    "of several ranks are merged; their order does not matter."
+    "Traces of several ranks are merged; their order does not matter."
 #define MHCS_HELP_EXIT                                                                             \
     "Exit status: 0 fine, 1 over threshold (verdict FAIL), 2 usage or unreadable path, 3 damaged " \
     "trace or too little data to judge."
+
+/* What every verb may be told. */
+struct mhcs_options {
+    bool salvage;
+    unsigned threads; /* 1 .. MHCS_THREADS_MAX */
+    char **paths;     /* the arguments that are no options; at least one */
+    size_t path_count;
+};
+
+/* Parses the command line of a verb and sets up the terminal. --help and mistakes end the process
+ * (argp(3)), with MHCS_EXIT_USAGE for mistakes. */
+void mhcs_options_parse(const struct mhcs_verb *verb, int argc, char **argv,
+                        struct mhcs_options *ret_options, void *own);
+/* A whole number from `low` to `high`, or a usage error that names the option. */
+unsigned long mhcs_options_number(const struct argp_state *state, const char *option,
+                                  const char *text, unsigned long low, unsigned long high);
 
 /* All traces, read. */
 struct mhcs_report {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary's first sections: what ran, and how much of it was seen. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/report/report.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 #define PROCESSES_SHOWN 16
@@ -15,6 +17,22 @@ static void print_line(FILE *out, const char *label, const char *text)
 
     snprintf(padded, sizeof(padded), "  %-13s", label);
     mhcs_text_wrap(out, padded, text);
+}
+
+__attribute__((format(printf, 3, 4))) static void print_wrapped(FILE *out, const char *label,
+                                                                const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    mhcs_text_wrap(out, label, text);
+    free(text);
 }
 
 /* One line per different value; how many traces have it, unless all agree. */
@@ -129,11 +147,11 @@ static void print_counters(FILE *out, const struct mhcs_facts *facts)
 {
     const uint64_t *counter = facts->counter;
 
-    fprintf(out,
-            "  calls: seen %" PRIu64 "  matched %" PRIu64 "  sampled %" PRIu64 "  dropped %" PRIu64
-            "  captured-unchecked %" PRIu64 "  failed %" PRIu64 "\n",
-            counter[MHCS_SEEN], counter[MHCS_MATCHED], counter[MHCS_SAMPLED], counter[MHCS_DROPPED],
-            counter[MHCS_CAPTURED], counter[MHCS_FAILED]);
+    print_wrapped(out, "  calls: ",
+                  "seen %" PRIu64 ", matched %" PRIu64 ", sampled %" PRIu64 ", dropped %" PRIu64
+                  ", captured-unchecked %" PRIu64 ", failed %" PRIu64,
+                  counter[MHCS_SEEN], counter[MHCS_MATCHED], counter[MHCS_SAMPLED],
+                  counter[MHCS_DROPPED], counter[MHCS_CAPTURED], counter[MHCS_FAILED]);
     print_reasons(out, facts);
     if (counter[MHCS_MATCHED] == 0)
         warn(out, "no call had the shape of an mHC mixing GEMM.");
@@ -160,24 +178,23 @@ static void print_rows(FILE *out, const struct mhcs_report *report)
 {
     const struct mhcs_collect *collect = report->collect;
 
-    fprintf(out,
-            "  rows: %" PRIu64 " compared at %zu sites; prefill %" PRIu64 ", decode %" PRIu64
-            " (at most %d token rows in the call,\n        or from a CUDA graph: %" PRIu64 ")\n",
-            collect->rows, collect->sites, collect->phase_rows[MHCS_PREFILL],
-            collect->phase_rows[MHCS_DECODE], MHCS_DECODE_TOKENS_MAX, collect->graph_rows);
+    print_wrapped(out, "  rows: ",
+                  "%" PRIu64 " compared at %zu sites; prefill %" PRIu64 ", decode %" PRIu64
+                  " (at most %d token rows in the call, or from a CUDA graph: %" PRIu64 ")",
+                  collect->rows, collect->sites, collect->phase_rows[MHCS_PREFILL],
+                  collect->phase_rows[MHCS_DECODE], MHCS_DECODE_TOKENS_MAX, collect->graph_rows);
     if (report->files.count > 1 && is_numbered(collect))
-        fputs("  sites: numbered by each process as they appear; equal numbers are taken for equal "
-              "weights\n",
-              out);
+        mhcs_text_wrap(out, "  sites: ",
+                       "numbered by each process as they appear; equal numbers are taken for equal "
+                       "weights");
     if (collect->rows_of_other_sites > 0)
         fprintf(out, "  rows: %" PRIu64 " of further sites than the %d listed\n",
                 collect->rows_of_other_sites, MHCS_COLLECT_SITES_MAX);
-    fprintf(out,
-            "  rows counted, not averaged: reference zero %" PRIu64
-            "; NaN or Inf in production %" PRIu64 " (alone %" PRIu64
-            "),\n        in the reference %" PRIu64 ", in x %" PRIu64 "\n",
-            collect->zero_rows, collect->nonfinite[0], collect->nonfinite_alone,
-            collect->nonfinite[1], collect->nonfinite[2]);
+    print_wrapped(out, "  rows counted, not averaged: ",
+                  "reference zero %" PRIu64 "; NaN or Inf in production %" PRIu64 " (alone %" PRIu64
+                  "), in the reference %" PRIu64 ", in x %" PRIu64,
+                  collect->zero_rows, collect->nonfinite[0], collect->nonfinite_alone,
+                  collect->nonfinite[1], collect->nonfinite[2]);
     for (int p = 0; p < MHCS_PHASES; p++)
         if (collect->phase_rows[p] == 0)
             warn(out, p == MHCS_DECODE
@@ -190,14 +207,14 @@ static void print_check(FILE *out, const struct mhcs_stat *check)
     char rms[MHCS_NUMBER_BYTES], max[MHCS_NUMBER_BYTES];
 
     if (check->hist.count == 0)
-        fputs("  self-check: no row was compared with fp64 (a reference of kind \"host\" is fp64 "
-              "itself)\n",
-              out);
+        mhcs_text_wrap(
+            out, "  self-check: ",
+            "no row was compared with fp64 (a reference of kind \"host\" is fp64 itself)");
     else
-        fprintf(out,
-                "  self-check: fp32 reference against fp64, rms %s, max %s over %" PRIu64 " rows\n",
-                mhcs_text_number(mhcs_stat_rms(check), rms), mhcs_text_number(check->max, max),
-                check->hist.count);
+        print_wrapped(out, "  self-check: ",
+                      "fp32 reference against fp64, rms %s, max %s over %" PRIu64 " rows",
+                      mhcs_text_number(mhcs_stat_rms(check), rms),
+                      mhcs_text_number(check->max, max), check->hist.count);
 }
 
 void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)

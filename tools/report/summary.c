@@ -3,24 +3,8 @@
 #include <stdlib.h>
 
 #include "tools/report/report.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
-static const struct argp_child children[] = {{&mhcs_common_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = MHCS_ARGS_DOC,
-    .doc = "Says what ran, what was seen, how large the errors are, and gives a "
-           "verdict.\v" MHCS_HELP_TRACES "\n\n" MHCS_HELP_EXIT,
-    .children = children,
-};
 
 static enum mhcs_colour status_colour(enum mhcs_status status)
 {
@@ -82,13 +66,13 @@ void mhcs_report_verdict(FILE *out, const struct mhcs_report *report)
     print_conclusion(out, report);
 }
 
-int mhcs_report_summary(int argc, char **argv)
+static enum mhcs_exit run(int argc, char **argv)
 {
-    struct mhcs_options options = {0};
+    struct mhcs_options options;
     struct mhcs_report report;
     enum mhcs_exit code;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    mhcs_options_parse(&mhcs_verb_summary, argc, argv, &options, NULL);
     code = mhcs_report_load(&report, &options);
     if (code == MHCS_EXIT_FINE) {
         mhcs_report_run(stdout, &report);
@@ -101,5 +85,11 @@ int mhcs_report_summary(int argc, char **argv)
         code = mhcs_report_exit(&report);
     }
     mhcs_report_free(&report);
-    return (int)code;
+    return code;
 }
+
+const struct mhcs_verb mhcs_verb_summary = {
+    .about = "say what ran, what was seen, how large the errors are, and give a verdict",
+    .example = "/var/tmp/mhc",
+    .run = run,
+};

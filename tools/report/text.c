@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colour, wrapping, numbers. */
+/* Wrapping, numbers, times. */
 #include "tools/report/text.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-static bool coloured(void)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-    return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb");
-}
-
-const char *mhcs_colour(enum mhcs_colour colour)
-{
-    static const char *const sequences[] = {[MHCS_PLAIN] = "\033[0m",
-                                            [MHCS_BOLD] = "\033[1m",
-                                            [MHCS_GREEN] = "\033[1;32m",
-                                            [MHCS_YELLOW] = "\033[1;33m",
-                                            [MHCS_RED] = "\033[1;31m"};
-
-    return coloured() ? sequences[colour] : "";
-}
+#include "tools/report/term.h"
 
 void mhcs_text_clean(char *text)
 {
@@ -36,16 +17,16 @@ void mhcs_text_clean(char *text)
 
 void mhcs_text_wrap(FILE *out, const char *label, const char *text)
 {
-    const size_t indent = strlen(label);
+    const size_t indent = strlen(label), width = mhcs_term_width();
     size_t column = indent;
 
     fputs(label, out);
     while (*text) {
         size_t word = strcspn(text, " ");
 
-        if (word > MHCS_TEXT_WIDTH - indent) /* a path or a command: cut rather than overflow */
-            word = MHCS_TEXT_WIDTH - indent;
-        if (column > indent && column + 1 + word > MHCS_TEXT_WIDTH) {
+        if (word > width - indent) /* a path or a command: cut rather than overflow */
+            word = width - indent;
+        if (column > indent && column + 1 + word > width) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
         } else if (column > indent) {
@@ -82,6 +63,21 @@ const char *mhcs_text_ratio(double value, char text[MHCS_NUMBER_BYTES])
         snprintf(text, MHCS_NUMBER_BYTES, value < 99.95 ? "%.1f" : "%.0f", value);
     else
         snprintf(text, MHCS_NUMBER_BYTES, "%.0e", value);
+    return text;
+}
+
+const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES])
+{
+    static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
+    char digits[MHCS_NUMBER_BYTES];
+    size_t i = 0;
+
+    for (; value >= 999.5 && i + 1 < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        value /= 1000;
+    if (i == 0 && value == floor(value))
+        snprintf(text, MHCS_NUMBER_BYTES, "%.0f", value);
+    else
+        snprintf(text, MHCS_NUMBER_BYTES, "%s%s", mhcs_text_ratio(value, digits), prefixes[i]);
     return text;
 }
 

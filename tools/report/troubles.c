@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/report/report.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 static void say_file(FILE *out, const char *format, const struct mhcs_scan *scan,

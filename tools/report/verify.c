@@ -9,27 +9,6 @@
 #include "tools/report/rows.h"
 #include "tools/report/text.h"
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
-static const struct argp_child children[] = {{&mhcs_common_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = MHCS_ARGS_DOC,
-    .doc = "Checks every frame of the traces: marks, sequence, CRC32C, zstd's checksum, and every "
-           "offset and length within. One line per file.\v"
-           "A file without an end mark (its process runs, or was killed) is whole if it ends "
-           "between two frames. One that ends inside a frame is reported and counts as damaged "
-           "here, although the other verbs use the rows before that point.\n\n" MHCS_HELP_TRACES
-           "\n\nExit status: 0 all whole, 2 usage or unreadable path, 3 damage, or no trace.",
-    .children = children,
-};
-
 /* Columns present with their types; the facts must be JSON objects, which shadow/facts.h says. */
 struct checking {
     struct mhcs_row_reader rows;
@@ -123,17 +102,30 @@ static enum mhcs_exit verify_files(const struct mhcs_files *files, bool salvage)
     return error || files->count == 0 ? MHCS_EXIT_DAMAGED : code;
 }
 
-int mhcs_report_verify(int argc, char **argv)
+static enum mhcs_exit run(int argc, char **argv)
 {
-    struct mhcs_options options = {0};
+    struct mhcs_options options;
     struct mhcs_files files;
     enum mhcs_exit code;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    mhcs_options_parse(&mhcs_verb_verify, argc, argv, &options, NULL);
     code = mhcs_files_expand(&files, options.paths, options.path_count);
     if (code == MHCS_EXIT_FINE) {
         code = verify_files(&files, options.salvage);
         mhcs_files_free(&files);
     }
-    return (int)code;
+    return code;
 }
+
+const struct mhcs_verb mhcs_verb_verify = {
+    .about = "check every byte of the traces",
+    .notes =
+        "One line per file. Checked are marks, sequence, CRC32C, zstd's checksum, and every offset "
+        "and length within.\n\n"
+        "A file without an end mark (its process runs, or was killed) is whole if it ends between "
+        "two frames. One that ends inside a frame is reported and counts as damaged here, although "
+        "the other verbs use the rows before that point.",
+    .exits = "Exit status: 0 all whole, 2 usage or unreadable path, 3 damage, or no trace.",
+    .example = "/var/tmp/mhc",
+    .run = run,
+};

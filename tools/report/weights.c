@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tools/report/report.h"
+#include "tools/report/term.h"
 #include "tools/report/text.h"
 
 void mhcs_report_weights(FILE *out, const struct mhcs_report *report)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/microtest/parallel.h"
+#include "tools/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>

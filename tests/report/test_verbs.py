@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What every verb owes: help, exit codes, and one sentence for each mistake."""
+import os
+import subprocess
+
+from case import REPORT, VERBS, Case, main, run
+
+
+# The exit code of every verb for the traces of every state; TRACES stands for their directory. A mistake on the command line is
+# always 2.
+STATES = ("clean", "over", "damaged", "insufficient")
+EXITS = {
+    "summary": (["TRACES"], (0, 1, 3, 3)),
+    "layers": (["TRACES"], (0, 1, 3, 3)),
+    "verify": (["TRACES"], (0, 0, 3, 0)),
+}
+
+
+class Exits(Case):
+    def make_state(self, state):
+        """A directory with traces of that state."""
+        os.makedirs(state)
+        self.dir = state
+        self.make({"clean": "clean", "over": "tf32", "damaged": "long_run", "insufficient": "few"}[state])
+        if state == "damaged":
+            data = bytearray(self.content())
+            data[len(data) // 2] ^= 0x10
+            self.write(bytes(data))
+
+    def test_every_verb_has_the_exit_codes_of_the_table(self):
+        self.assertEqual(list(EXITS), VERBS, "the table has every verb, in order")
+        for state in STATES:
+            self.make_state(state)
+        for verb, (arguments, codes) in EXITS.items():
+            for state, expected in zip(STATES, codes):
+                with self.subTest(verb=verb, state=state):
+                    code, out, err = run(verb, *(state if a == "TRACES" else a for a in arguments))
+                    self.assertEqual(code, expected, out + err)
+
+    def test_every_verb_calls_mistakes_by_their_name_and_exits_2(self):
+        for verb, (arguments, _) in EXITS.items():
+            for mistake, said in ((["--colour"], "--colour"), (["--width=9"], "--width 9"), (["--color=red"], "--color red"),
+                                  (["--threads=0"], "--threads 0"), (["/nonexistent"], "/nonexistent: No such file")):
+                with self.subTest(verb=verb, mistake=mistake):
+                    code, out, err = run(verb, *mistake, *(self.dir if a == "TRACES" else a for a in arguments))
+                    self.assertEqual((code, out), (2, ""))
+                    self.assertIn(said, err)
+
+
+class Usage(Case):
+    def test_an_unknown_verb_lists_the_verbs(self):
+        code, out, err = run("sumary")
+        self.assertEqual((code, out), (2, ""))
+        for verb in VERBS:
+            self.assertIn(verb, err)
+
+    def test_no_argument_is_a_usage_error(self):
+        for arguments in ((), *((verb,) for verb in VERBS)):
+            code, out, err = run(*arguments)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn("--help", err)
+
+    def test_help_tells_of_verbs_and_exit_codes(self):
+        code, out, _ = run("--help")
+        self.assertEqual(code, 0)
+        for word in (*VERBS, "Exit status", "Example"):
+            self.assertIn(word, out)
+        for verb in VERBS:
+            code, out, _ = run(verb, "--help")
+            self.assertEqual(code, 0)
+            self.assertIn(f"mhcshadow-report {verb}", out)
+            for word in ("--salvage", "Exit status", f"Example:\n  mhcshadow-report {verb} "):
+                self.assertIn(word, out)
+
+    def test_a_report_that_can_not_be_written_is_no_success(self):
+        self.make("clean")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([REPORT, self.dir], stdout=full, stderr=subprocess.PIPE,
+                                  check=False, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_the_version_is_told(self):
+        self.assertRegex(run("--version")[1], r"^mhcshadow-report \d+\.\d+")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,34 +17,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import pypi
 
-def skip(reason):
-    print("SKIP: pyarrow interop not tested:", reason)
-    sys.exit(77)
-
-
-def run_in_venv(venv):
-    """Replaces this process with one whose Python has pyarrow."""
-    python = venv / "bin" / "python"
-    stamp = venv / "has-pyarrow"
-    if not stamp.exists():
-        for command in (
-            [sys.executable, "-m", "venv", "--clear", str(venv)],
-            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout", "20",
-             "--retries", "1", "--only-binary", ":all:", "pyarrow"],
-        ):
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode != 0:
-                skip((done.stderr or done.stdout).strip().splitlines()[-1])
-        stamp.touch()
-    os.execv(python, [str(python), *sys.argv])
-
-
-try:
-    import pyarrow as pa
-    import pyarrow.ipc as ipc
-except ImportError:
-    run_in_venv(pathlib.Path(sys.argv[4]))
+pypi.run_with(sys.argv[4], ["pyarrow"])
+import pyarrow as pa
+import pyarrow.ipc as ipc
 
 MAKE_TRACE, TRACE_DUMP, DOCUMENT = sys.argv[1:4]
 ZSTD = shutil.which("zstd")

@@ -5,9 +5,13 @@
  */
 #include "cublas_op.h"
 
+#include "defect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LOST_ROW 5 /* of WEIGHTS_MEMORY */
 
 struct matrix {
     uint64_t address;
@@ -152,12 +156,30 @@ static bool touch_all(const struct running *r, const struct sim_cublas_op *op,
     return g->c != NULL;
 }
 
+/* Row `lost` of op(A) reads as the one before from now on, whoever reads it. */
+static bool lose_row(const struct running *r, const struct sim_gemm *g, uint64_t address, int lost)
+{
+    const struct sim_gemm_operand *a = &g->a;
+    const uint64_t bytes = (uint64_t)g->k * sim_float_size(a->type);
+    const uint64_t distance = (uint64_t)a->ld * sim_float_size(a->type);
+    unsigned char *at;
+
+    if (!a->transposed || g->m <= lost)
+        return true;
+    at = touch(r, address + (uint64_t)(lost - 1) * distance, distance + bytes, SIM_WRITE);
+    if (at != NULL)
+        memcpy(at + distance, at, bytes);
+    return at != NULL;
+}
+
 static int run_entry(const struct running *r, const struct sim_cublas_op *op, int64_t i)
 {
     struct sim_gemm g = op->gemm;
     struct entry entry;
 
-    if (!find_entry(r, op, i, &entry) || !touch_all(r, op, &entry, &g))
+    if (!find_entry(r, op, i, &entry) ||
+        (g.defect == SIM_WEIGHTS_MEMORY && !lose_row(r, &g, entry.a, LOST_ROW)) ||
+        !touch_all(r, op, &entry, &g))
         return -1;
     if (sim_gemm_run(&g) != 0) {
         r->fault->set = true;
@@ -187,10 +209,18 @@ static int run(void *arg, struct sim_memory *memory, const struct sim_op *op,
 CUresult sim_cublas_op_enqueue(const struct sim_cublas_op *op, CUstream stream,
                                const char *function)
 {
-    struct sim_cublas_op *copy = malloc(sizeof *copy);
+    const char *name = getenv("SIMCUDA_DEFECT");
+    enum sim_defect defect = sim_defect_find(name);
+    struct sim_cublas_op *copy;
 
+    if (defect == SIM_DEFECT_COUNT) {
+        fprintf(stderr, "simcuda: SIMCUDA_DEFECT=%s is not one of the defects in defect.h\n", name);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    copy = malloc(sizeof *copy);
     if (copy == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *copy = *op;
+    sim_defect_plant(defect, &copy->gemm);
     return simcuda_enqueue(stream, function, run, copy);
 }

@@ -9,7 +9,7 @@
  * one warp after those of another, all values of one step side by side. One vector then holds ROWS
  * sums of one column, so that vector width changes the speed and never the order.
  */
-#include "gemm.h"
+#include "defect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #define SIMT_WARPS   12
 #define TENSOR_WARPS 2
 #define STEP         16 /* K of one turn of a warp */
-#define ROWS         8
-#define COLUMNS      4
+#define ROWS         SIM_TILE_ROWS
+#define COLUMNS      SIM_TILE_COLUMNS
 
 typedef float lanes __attribute__((vector_size(ROWS * sizeof(float)), aligned(sizeof(float))));
 
@@ -37,6 +37,10 @@ static int64_t min64(int64_t a, int64_t b)
 
 static int warps_of(const struct sim_gemm *gemm)
 {
+    if (gemm->splits > 0)
+        return gemm->splits;
+    if (gemm->cut_sums)
+        return 1;
     return gemm->a.type == SIM_F32 && gemm->multiplier == SIM_MULTIPLY_F32 ? SIMT_WARPS
                                                                            : TENSOR_WARPS;
 }
@@ -134,6 +138,25 @@ CLONES static void accumulate(float sums[COLUMNS][ROWS], const float *a, const f
     memcpy(sums, sum, sizeof sum);
 }
 
+/* Products are exact in double; their sum is as good as exact. */
+static float cut_off(double sum)
+{
+    float near = (float)sum;
+    bool outward = near > 0 ? near > sum : near < sum;
+
+    return outward ? sim_bits_float(sim_float_bits(near) - 1) : near;
+}
+
+static void accumulate_cut(float sums[COLUMNS][ROWS], const float *a, const float *b, int64_t steps)
+{
+    for (int64_t step = 0; step < steps; step++)
+        for (int column = 0; column < COLUMNS; column++)
+            for (int row = 0; row < ROWS; row++)
+                sums[column][row] =
+                    cut_off((double)sums[column][row] +
+                            (double)a[step * ROWS + row] * (double)b[step * COLUMNS + column]);
+}
+
 static void round_sums(float sums[COLUMNS][ROWS])
 {
     for (int column = 0; column < COLUMNS; column++)
@@ -143,9 +166,13 @@ static void round_sums(float sums[COLUMNS][ROWS])
 
 /* One warp's share of a tile of C. */
 static void warp_run(float sums[COLUMNS][ROWS], const float *a, const float *b, int64_t steps,
-                     bool half_accumulator)
+                     const struct sim_gemm *gemm)
 {
-    if (!half_accumulator) {
+    if (gemm->cut_sums) {
+        accumulate_cut(sums, a, b, steps);
+        return;
+    }
+    if (!gemm->half_accumulator) {
         accumulate(sums, a, b, steps);
         return;
     }
@@ -165,10 +192,11 @@ static void tile_sum(float sums[COLUMNS][ROWS], const float *a, const float *b,
         int64_t steps = warp_steps(gemm->k, warp, warps);
         float partial[COLUMNS][ROWS] = {0};
 
-        warp_run(partial, a, b, steps, gemm->half_accumulator);
+        warp_run(partial, a, b, steps, gemm);
         for (int column = 0; column < COLUMNS; column++)
             for (int row = 0; row < ROWS; row++)
-                sums[column][row] += partial[column][row];
+                sums[column][row] += gemm->splits > 0 ? sim_round_mantissa(partial[column][row], 16)
+                                                      : partial[column][row];
         a += steps * ROWS;
         b += steps * COLUMNS;
     }
@@ -185,10 +213,13 @@ static void store_tile(const struct sim_gemm *gemm, int64_t first_row, int64_t f
 
     for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = 0; row < rows; row++) {
-            unsigned char *to = (unsigned char *)gemm->c +
-                                (first_row + row + (first_column + column) * gemm->ldc) * size;
+            int64_t place = sim_defect_place(gemm, first_row + row, first_column + column);
+            unsigned char *to =
+                (unsigned char *)gemm->c + (place + (first_column + column) * gemm->ldc) * size;
             float value = gemm->alpha * sums[column][row];
 
+            if (place < 0)
+                continue;
             if (gemm->beta != 0)
                 value += gemm->beta * sim_float_load(gemm->c_type, to);
             sim_float_store(gemm->c_type, to, value);
@@ -232,6 +263,7 @@ int sim_gemm_run(const struct sim_gemm *gemm)
         pack(b_panel, &b, column, COLUMNS, gemm);
         for (int64_t i = 0; i < panels; i++) {
             tile_sum(sums, a_panels + i * gemm->k * ROWS, b_panel, gemm);
+            sim_defect_sums(gemm, i * ROWS, column, sums);
             store_tile(gemm, i * ROWS, column, sums);
         }
     }

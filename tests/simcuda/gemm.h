@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "defect_list.h"
 #include "rounding.h"
 
 /* What fp32 operands are rounded to before they are multiplied; 16-bit operands are exact in all
@@ -26,6 +27,10 @@ struct sim_gemm_operand {
     bool transposed; /* op(X) = X^T */
 };
 
+/* C is computed in tiles of so many of its rows and columns. */
+#define SIM_TILE_ROWS    8
+#define SIM_TILE_COLUMNS 4
+
 struct sim_gemm {
     int64_t m, n, k;           /* op(A) m x k, op(B) k x n, C m x n; all >= 0 */
     struct sim_gemm_operand a; /* not read if alpha or k is 0 */
@@ -36,6 +41,9 @@ struct sim_gemm {
     float alpha, beta;
     enum sim_multiplier multiplier;
     bool half_accumulator; /* sums are kept in fp16 between steps (CUBLAS_COMPUTE_16F) */
+    bool cut_sums;         /* one chain along K, each sum cut off to fp32 */
+    int splits;            /* of K, each one's sum rounded to bf16 before they are added; 0: none */
+    enum sim_defect defect;
 };
 
 /* 0, or -ENOMEM with C untouched. */

@@ -9,6 +9,7 @@
  *   SIMCUDA_MEM_MB   memory of each (8192); pages that nobody touches cost nothing
  *   SIMCUDA_CC       compute capability (9.0); the fatbin's best PTX for it is taken
  *   SIMCUDA_DRIVER   driver version (13000), to see an older one
+ *   SIMCUDA_DEFECT   a planted defect of the simulated cuBLAS, by its name in defect.h
  *   SIMCUDA_ABORT    1: abort() at the first fault
  *   SIMCUDA_TRACE    1: say each name that cuGetProcAddress was asked for in vain
  *   SIMCUDA_QUIET    1: don't say at the start that this is a simulation

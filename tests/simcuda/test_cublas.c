@@ -274,6 +274,33 @@ static void tf32_override_is_read_when_the_handle_is_created(void **state)
     assert_int_equal(cublasDestroy(forbidden), CUBLAS_STATUS_SUCCESS);
 }
 
+/* defect_list.h; what the others do to a result is in test_defect.c. */
+static void defects_are_planted_by_the_environment(void **state)
+{
+    float weights[24][2] = {{0}}, x[2] = {1, 1}, result[24];
+    CUdeviceptr a, b = upload(x, sizeof x), c = upload(result, sizeof result);
+
+    (void)state;
+    setenv("SIMCUDA_DEFECT", "bf16-output", 1);
+    assert_true(probe(handle, CUBLAS_COMPUTE_32F_PEDANTIC) == 1);
+    for (int i = 0; i < 24; i++)
+        weights[i][0] = (float)i;
+    a = upload(weights, sizeof weights);
+    setenv("SIMCUDA_DEFECT", "weights-memory", 1);
+    assert_int_equal(cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, 24, 1, 2, &one, (void *)a, 2,
+                                 (void *)b, 2, &zero, (void *)c, 24),
+                     CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH(result, c, sizeof result), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH(weights, a, sizeof weights), CUDA_SUCCESS);
+    for (int i = 0; i < 24; i++) {
+        assert_true(weights[i][0] == (float)(i == 5 ? 4 : i));
+        assert_true(result[i] == weights[i][0]);
+    }
+    setenv("SIMCUDA_DEFECT", "no-such-defect", 1);
+    assert_int_equal(make(&good), CUBLAS_STATUS_EXECUTION_FAILED);
+    unsetenv("SIMCUDA_DEFECT");
+}
+
 /* C = alpha A B + beta C of 1 x 1, in the given scalar type. */
 static float scaled(enum sim_float type, bool device)
 {
@@ -378,6 +405,7 @@ int main(void)
                                         destroy),
         cmocka_unit_test_setup_teardown(tf32_override_is_read_when_the_handle_is_created, create,
                                         destroy),
+        cmocka_unit_test_setup_teardown(defects_are_planted_by_the_environment, create, destroy),
         cmocka_unit_test_setup_teardown(scalars_come_from_host_or_device_in_the_scalar_type, create,
                                         destroy),
         cmocka_unit_test_setup_teardown(matrices_are_column_major_in_every_transposition, create,

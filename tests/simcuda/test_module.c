@@ -1,61 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading code, finding kernels in it and launching them, through the driver API. */
-#include "engine_fixture.h"
-
-/* x[i] = x[i] * times + plus for the threads below WORDS, as run_affine() of the fixture does. */
-static const char ptx[] = ".version 8.0\n"
-                          ".target sm_80\n"
-                          ".address_size 64\n"
-                          ".visible .entry scale(\n"
-                          "    .param .u64 scale_param_0,\n"
-                          "    .param .u32 scale_param_1,\n"
-                          "    .param .u32 scale_param_2\n"
-                          ")\n"
-                          "{\n"
-                          "    .reg .pred %p<2>;\n"
-                          "    .reg .b32 %r<8>;\n"
-                          "    .reg .b64 %rd<5>;\n"
-                          "    ld.param.u64 %rd1, [scale_param_0];\n"
-                          "    ld.param.u32 %r1, [scale_param_1];\n"
-                          "    ld.param.u32 %r2, [scale_param_2];\n"
-                          "    mov.u32 %r3, %ctaid.x;\n"
-                          "    mov.u32 %r4, %ntid.x;\n"
-                          "    mov.u32 %r5, %tid.x;\n"
-                          "    mad.lo.s32 %r6, %r3, %r4, %r5;\n"
-                          "    setp.gt.u32 %p1, %r6, 63;\n"
-                          "    @%p1 bra $L__BB0_2;\n"
-                          "    cvta.to.global.u64 %rd2, %rd1;\n"
-                          "    mul.wide.u32 %rd3, %r6, 4;\n"
-                          "    add.s64 %rd4, %rd2, %rd3;\n"
-                          "    ld.global.u32 %r7, [%rd4];\n"
-                          "    mad.lo.s32 %r7, %r7, %r1, %r2;\n"
-                          "    st.global.u32 [%rd4], %r7;\n"
-                          "$L__BB0_2:\n"
-                          "    ret;\n"
-                          "}\n";
-
-struct scale_params {
-    CUdeviceptr x;
-    uint32_t times, plus;
-};
-
-static CUfunction scale(void)
-{
-    CUmodule module;
-    CUfunction function;
-
-    OK(cuModuleLoadData(&module, ptx));
-    OK(cuModuleGetFunction(&function, module, "scale"));
-    return function;
-}
-
-static CUresult launch(CUfunction function, CUstream stream, CUdeviceptr x, uint32_t times,
-                       uint32_t plus)
-{
-    void *params[] = {&x, &times, &plus};
-
-    return cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, stream, params, NULL);
-}
+#include "scale_fixture.h"
 
 static void a_kernel_runs_on_its_stream(void **state)
 {
@@ -145,7 +90,7 @@ static void a_library_serves_every_context(void **state)
     CUdeviceptr x;
     const char *name;
 
-    OK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryLoadData(&library, scale_ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cuLibraryGetKernel(&kernel, library, "scale"));
     OK(cuLibraryGetKernel(&again, library, "scale"));
     assert_ptr_equal(kernel, again);
@@ -174,7 +119,7 @@ static void queued_work_outlives_its_module(void **state)
     CUfunction function;
     CUmodule module;
 
-    OK(cuModuleLoadData(&module, ptx));
+    OK(cuModuleLoadData(&module, scale_ptx));
     OK(cuModuleGetFunction(&function, module, "scale"));
     OK(launch(function, f->a, f->x, 10, 2));
     OK(cuModuleUnload(module));
@@ -205,7 +150,7 @@ static void code_that_is_not_understood_is_refused(void **state)
                                                ".address_size 64\n.visible .entry k()\n{\n"
                                                "    frobnicate.u32 %r1, %r2;\n    ret;\n}\n"),
                      CUDA_ERROR_INVALID_PTX);
-    OK(cuModuleLoadData(&module, ptx));
+    OK(cuModuleLoadData(&module, scale_ptx));
     assert_int_equal(cuModuleGetFunction(&function, module, "nothing"), CUDA_ERROR_NOT_FOUND);
 }
 

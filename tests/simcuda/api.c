@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported driver functions, made from api_list.h: check, lock, call, unlock. */
 #include "api.h"
+#include "capture.h"
 
 #include <stdlib.h>
 
-enum needs { FREE, INIT, CTX };
+enum needs { FREE, INIT, CTX, UNSAFE };
 
 static uint64_t next_thread_id; /* guarded by the engine's lock */
 
-static CUresult enter(enum needs needs, bool per_thread_default)
+static CUresult enter(const char *call, enum needs needs, bool per_thread_default)
 {
     CUcontext context;
     CUresult r = CUDA_SUCCESS;
@@ -26,12 +27,14 @@ static CUresult enter(enum needs needs, bool per_thread_default)
     context = sim_context_current();
     if (!sim.ready)
         r = CUDA_ERROR_NOT_INITIALIZED;
-    else if (needs == CTX && !context)
+    else if (needs != INIT && !context)
         r = CUDA_ERROR_INVALID_CONTEXT;
-    else if (needs == CTX && !context->alive)
+    else if (needs != INIT && !context->alive)
         r = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    else if (needs == CTX)
+    else if (needs != INIT)
         r = context->error;
+    if (r == CUDA_SUCCESS && needs == UNSAFE)
+        r = sim_capture_permits_unsafe(call);
     if (r != CUDA_SUCCESS)
         pthread_mutex_unlock(&sim.lock);
     else
@@ -44,7 +47,7 @@ static CUresult leave(enum needs needs, CUresult r)
     if (needs == FREE)
         return r;
     /* An operation that ran during the call, or just before, may have been at fault. */
-    if (needs == CTX && sim_context_current()->error != CUDA_SUCCESS)
+    if (needs != INIT && sim_context_current()->error != CUDA_SUCCESS)
         r = sim_context_current()->error;
     pthread_mutex_unlock(&sim.lock);
     return r;
@@ -54,7 +57,7 @@ static CUresult leave(enum needs needs, CUresult r)
     CUresult CUDAAPI name parameters; /* not every toolkit declares the newest */                  \
     __attribute__((visibility("default"))) CUresult CUDAAPI name parameters                        \
     {                                                                                              \
-        CUresult r = enter(needs, per_thread_default);                                             \
+        CUresult r = enter(#name, needs, per_thread_default);                                      \
                                                                                                    \
         return r == CUDA_SUCCESS ? leave(needs, impl arguments) : r;                               \
     }
@@ -74,7 +77,7 @@ static CUresult leave(enum needs needs, CUresult r)
 CUresult simcuda_enqueue(CUstream stream, const char *what, simcuda_body *body, void *arg)
 {
     const struct sim_work work = {.what = what, .body = body, .arg = arg};
-    CUresult r = enter(CTX, false);
+    CUresult r = enter(what, CTX, false);
 
     if (r != CUDA_SUCCESS) {
         free(arg);
@@ -82,7 +85,7 @@ CUresult simcuda_enqueue(CUstream stream, const char *what, simcuda_body *body, 
     }
     r = sim_stream_resolve(stream, &stream);
     if (r == CUDA_SUCCESS)
-        r = sim_enqueue(stream, &work, NULL);
+        r = sim_submit(stream, &work, NULL);
     else
         free(arg);
     return leave(CTX, r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver API: contexts and the thread's stack of them. */
 #include "api.h"
+#include "capture.h"
 
 #include <stdlib.h>
 
@@ -240,10 +241,19 @@ CUresult impl_cuCtxGetFlags(unsigned *ret_flags)
     return CUDA_SUCCESS;
 }
 
+static CUresult synchronize(CUcontext context)
+{
+    const CUresult r = sim_capture_permits_context_wait("cuCtxSynchronize", context);
+
+    if (r != CUDA_SUCCESS)
+        return r;
+    sim_context_wait(context);
+    return context->error;
+}
+
 CUresult impl_cuCtxSynchronize(void)
 {
-    sim_context_wait(sim_context_current());
-    return CUDA_SUCCESS;
+    return synchronize(sim_context_current());
 }
 
 CUresult impl_cuCtxSynchronize_v2(CUcontext context)
@@ -251,8 +261,7 @@ CUresult impl_cuCtxSynchronize_v2(CUcontext context)
     context = context_or_current(context);
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
-    sim_context_wait(context);
-    return context->error;
+    return synchronize(context);
 }
 
 /* A smaller number is a higher priority; the driver clamps to this range, as cuStreamCreate does.
@@ -281,16 +290,5 @@ CUresult impl_cuCtxGetLimit(size_t *ret_value, CUlimit limit)
     if (!ret_value)
         return CUDA_ERROR_INVALID_VALUE;
     *ret_value = sim_context_current()->limits[limit];
-    return CUDA_SUCCESS;
-}
-
-CUresult impl_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    CUstreamCaptureMode before = sim_thread.capture_mode;
-
-    if (!mode || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    sim_thread.capture_mode = *mode;
-    *mode = before;
     return CUDA_SUCCESS;
 }

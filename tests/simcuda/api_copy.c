@@ -3,10 +3,12 @@
  *
  * How much a copy waits follows the manual ("API synchronization behavior"): an asynchronous one
  * from pageable memory takes the bytes at the call, one to pageable memory returns when it is done.
+ * Captured, either reads and writes the pageable memory when the graph runs.
  * A synchronous one waits when a host buffer is involved, except that one from pageable memory
  * waits only for the earlier work; between two device buffers it doesn't wait at all.
  */
 #include "api.h"
+#include "capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,11 +105,13 @@ static size_t extent(size_t pitch, size_t width, size_t height)
 
 static CUresult copy(const char *what, struct copy *c, CUstream stream, bool wait)
 {
-    struct sim_work work = {.what = what, .body = run_copy};
+    struct sim_work work = {.what = what, .body = run_copy, .type = CU_GRAPH_NODE_TYPE_MEMCPY};
     struct sim_task *task = NULL;
     enum place from, to;
     CUresult r = sim_stream_resolve(stream, &stream);
 
+    if (r == CUDA_SUCCESS && wait)
+        r = sim_capture_permits_wait(what, stream);
     if (r != CUDA_SUCCESS || c->width == 0 || c->height == 0)
         return r;
     if (!place_of(c->from, extent(c->from_pitch, c->width, c->height), &from) ||
@@ -115,7 +119,7 @@ static CUresult copy(const char *what, struct copy *c, CUstream stream, bool wai
         return CUDA_ERROR_INVALID_VALUE;
     c->from_known = from != PAGEABLE;
     c->to_known = to != PAGEABLE;
-    if (from == PAGEABLE && to == DEVICE) {
+    if (from == PAGEABLE && to == DEVICE && !stream->capture) {
         if (wait)
             sim_wait(stream->last);
         wait = false;
@@ -128,7 +132,7 @@ static CUresult copy(const char *what, struct copy *c, CUstream stream, bool wai
     }
     if (!work.arg)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    r = sim_enqueue(stream, &work, wait ? &task : NULL);
+    r = sim_submit(stream, &work, wait ? &task : NULL);
     sim_wait(task);
     sim_task_unref(task);
     return r;
@@ -259,12 +263,14 @@ CUresult impl_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, CUstream stream)
 static CUresult fill(const char *what, uint64_t to, uint32_t value, unsigned width, size_t count,
                      CUstream stream, bool synchronous)
 {
-    struct sim_work work = {.what = what, .body = run_fill};
+    struct sim_work work = {.what = what, .body = run_fill, .type = CU_GRAPH_NODE_TYPE_MEMSET};
     struct sim_task *task = NULL;
     struct fill *f;
     enum place place;
     CUresult r = sim_stream_resolve(stream, &stream);
 
+    if (r == CUDA_SUCCESS && synchronous)
+        r = sim_capture_permits_wait(what, stream);
     if (r != CUDA_SUCCESS || count == 0)
         return r;
     if (count > SIZE_MAX / width || to % width != 0 || !place_of(to, count * width, &place) ||
@@ -274,7 +280,7 @@ static CUresult fill(const char *what, uint64_t to, uint32_t value, unsigned wid
     if (!f)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *f = (struct fill){.to = to, .count = count, .value = value, .width = width};
-    r = sim_enqueue(stream, &work, synchronous && place == PINNED ? &task : NULL);
+    r = sim_submit(stream, &work, synchronous && place == PINNED ? &task : NULL);
     sim_wait(task);
     sim_task_unref(task);
     return r;

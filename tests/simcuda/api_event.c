@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver API: events. */
 #include "api.h"
+#include "capture.h"
 
 #include <stdlib.h>
 
@@ -30,8 +31,6 @@ CUresult impl_cuEventCreate(CUevent *ret_event, unsigned flags)
 
 CUresult impl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 {
-    const struct sim_work work = {.what = "cuEventRecord"};
-    struct sim_task *task;
     CUresult r = sim_stream_resolve(stream, &stream);
 
     if (r != CUDA_SUCCESS)
@@ -39,14 +38,9 @@ CUresult impl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned fl
     if (!sim_handle_is(SIM_EVENT, event) || event->context != stream->context)
         return CUDA_ERROR_INVALID_HANDLE;
     /* CU_EVENT_RECORD_EXTERNAL means something in a capture only. */
-    if (flags != CU_EVENT_RECORD_DEFAULT)
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL || (flags && !stream->capture))
         return CUDA_ERROR_INVALID_VALUE;
-    r = sim_enqueue(stream, &work, &task);
-    if (r != CUDA_SUCCESS)
-        return r;
-    sim_task_unref(event->record);
-    event->record = task;
-    return CUDA_SUCCESS;
+    return sim_submit_record(stream, event, flags & CU_EVENT_RECORD_EXTERNAL);
 }
 
 CUresult impl_cuEventRecord(CUevent event, CUstream stream)
@@ -57,10 +51,14 @@ CUresult impl_cuEventRecord(CUevent event, CUstream stream)
 CUresult impl_cuEventQuery(CUevent event)
 {
     CUcontext context;
+    CUresult r;
     bool done;
 
     if (!sim_handle_is(SIM_EVENT, event) || !event->context)
         return CUDA_ERROR_INVALID_HANDLE;
+    r = sim_capture_permits_event_wait("cuEventQuery", event);
+    if (r != CUDA_SUCCESS)
+        return r;
     context = event->context; /* outlives the event, which another thread may destroy meanwhile */
     done = sim_poll(event->record);
     if (context->error != CUDA_SUCCESS)
@@ -71,9 +69,13 @@ CUresult impl_cuEventQuery(CUevent event)
 CUresult impl_cuEventSynchronize(CUevent event)
 {
     CUcontext context;
+    CUresult r;
 
     if (!sim_handle_is(SIM_EVENT, event) || !event->context)
         return CUDA_ERROR_INVALID_HANDLE;
+    r = sim_capture_permits_event_wait("cuEventSynchronize", event);
+    if (r != CUDA_SUCCESS)
+        return r;
     context = event->context;
     sim_wait(event->record);
     return context->error;
@@ -86,6 +88,7 @@ CUresult impl_cuEventDestroy_v2(CUevent event)
         return CUDA_ERROR_INVALID_HANDLE;
     sim_handle_remove(SIM_EVENT, event);
     sim_task_unref(event->record);
+    sim_nodes_clear(&event->tips);
     free(event);
     return CUDA_SUCCESS;
 }
@@ -99,6 +102,8 @@ CUresult impl_cuEventElapsedTime(float *ret_ms, CUevent from, CUevent to)
     if (!sim_handle_is(SIM_EVENT, from) || !sim_handle_is(SIM_EVENT, to) || !from->timing ||
         !to->timing || !from->record || !to->record || from->context != to->context)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (from->capture || to->capture)
+        return sim_capture_permits_event_wait("cuEventElapsedTime", from->capture ? from : to);
     a = from->record;
     b = to->record;
     if (a->state != SIM_DONE || b->state != SIM_DONE)

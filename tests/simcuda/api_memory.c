@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver API: device and pinned memory, and what a pointer is. */
 #include "api.h"
+#include "capture.h"
 
 #include <stdlib.h>
 
@@ -138,11 +139,22 @@ CUresult impl_cuMemHostGetFlags(unsigned *ret_flags, void *host)
     return CUDA_SUCCESS;
 }
 
+static CUresult permits_pool(const char *call, CUstream stream)
+{
+    if (stream->capture) {
+        sim_say("%s: allocation and free nodes are not simulated", call);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return sim_capture_permits_use(call, stream);
+}
+
 /* Memory freed on some stream comes back only when that stream gets there. */
 CUresult impl_cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream stream)
 {
     CUresult r = sim_stream_resolve(stream, &stream);
 
+    if (r == CUDA_SUCCESS)
+        r = permits_pool("cuMemAllocAsync", stream);
     if (r != CUDA_SUCCESS)
         return r;
     r = impl_cuMemAlloc_v2(ret_address, bytes);
@@ -176,6 +188,8 @@ CUresult impl_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     struct sim_allocation *a = at_start(address, SIM_DEVICE);
     uint64_t *base;
 
+    if (r == CUDA_SUCCESS)
+        r = permits_pool(work.what, stream);
     if (r != CUDA_SUCCESS || address == 0)
         return r;
     if (!a)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver API: streams and host functions. */
 #include "api.h"
-
-#include <stdlib.h>
+#include "capture.h"
+#include "launch.h"
 
 #define RESOLVE(stream)                                                                            \
     do {                                                                                           \
@@ -33,6 +33,8 @@ CUresult impl_cuStreamDestroy_v2(CUstream stream)
 {
     if (!sim_handle_is(SIM_STREAM, stream) || stream == stream->context->legacy || stream->thread)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture)
+        return sim_capture_permits_wait("cuStreamDestroy", stream);
     sim_stream_destroy(stream);
     return CUDA_SUCCESS;
 }
@@ -40,8 +42,12 @@ CUresult impl_cuStreamDestroy_v2(CUstream stream)
 CUresult impl_cuStreamSynchronize(CUstream stream)
 {
     CUcontext context;
+    CUresult r;
 
     RESOLVE(stream);
+    r = sim_capture_permits_wait("cuStreamSynchronize", stream);
+    if (r != CUDA_SUCCESS)
+        return r;
     context = stream->context; /* outlives the stream, which another thread may destroy meanwhile */
     sim_wait(stream->last);
     return context->error;
@@ -50,8 +56,12 @@ CUresult impl_cuStreamSynchronize(CUstream stream)
 CUresult impl_cuStreamQuery(CUstream stream)
 {
     CUcontext context;
+    CUresult r;
 
     RESOLVE(stream);
+    r = sim_capture_permits_wait("cuStreamQuery", stream);
+    if (r != CUDA_SUCCESS)
+        return r;
     context = stream->context;
     if (!sim_poll(stream->last))
         return context->error != CUDA_SUCCESS ? context->error : CUDA_ERROR_NOT_READY;
@@ -60,17 +70,13 @@ CUresult impl_cuStreamQuery(CUstream stream)
 
 CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
-    struct sim_work work = {.what = "cuStreamWaitEvent"};
-
     RESOLVE(stream);
     if (!sim_handle_is(SIM_EVENT, event))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (flags != CU_EVENT_WAIT_DEFAULT)
+    /* Outside of a capture the flag means nothing that isn't so anyway. */
+    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!event->record)
-        return CUDA_SUCCESS;
-    work.after = event->record;
-    return sim_enqueue(stream, &work, NULL);
+    return sim_submit_wait(stream, event, stream->capture && flags & CU_EVENT_WAIT_EXTERNAL);
 }
 
 CUresult impl_cuStreamGetPriority(CUstream stream, int *ret_priority)
@@ -119,65 +125,14 @@ CUresult impl_cuStreamGetDevice(CUstream stream, CUdevice *ret_device)
     return CUDA_SUCCESS;
 }
 
-/* No stream captures: there is no cuStreamBeginCapture here. */
-CUresult impl_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *ret_status)
-{
-    RESOLVE(stream);
-    if (!ret_status)
-        return CUDA_ERROR_INVALID_VALUE;
-    *ret_status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-
-CUresult impl_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *ret_status,
-                                     cuuint64_t *ret_id)
-{
-    if (ret_id)
-        *ret_id = 0;
-    return impl_cuStreamIsCapturing(stream, ret_status);
-}
-
-CUresult impl_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *ret_status,
-                                        cuuint64_t *ret_id, CUgraph *ret_graph,
-                                        const CUgraphNode **ret_nodes, size_t *ret_count)
-{
-    return impl_cuStreamGetCaptureInfo(stream, ret_status, ret_id);
-}
-
-CUresult impl_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *ret_status,
-                                        cuuint64_t *ret_id, CUgraph *ret_graph,
-                                        const CUgraphNode **ret_nodes,
-                                        const CUgraphEdgeData **ret_edges, size_t *ret_count)
-{
-    return impl_cuStreamGetCaptureInfo(stream, ret_status, ret_id);
-}
-
-struct host_function {
-    CUhostFn function;
-    void *data;
-};
-
-static int call_host_function(void *arg, struct sim_memory *memory, const struct sim_op *op,
-                              struct sim_fault *fault)
-{
-    const struct host_function *h = arg;
-
-    h->function(h->data);
-    return 0;
-}
-
 CUresult impl_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
-    struct sim_work work = {
-        .what = "cuLaunchHostFunc", .body = call_host_function, .host_function = true};
-    struct host_function *h;
+    struct sim_work work;
+    CUresult r;
 
     RESOLVE(stream);
     if (!function)
         return CUDA_ERROR_INVALID_VALUE;
-    work.arg = h = malloc(sizeof(*h));
-    if (!h)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *h = (struct host_function){.function = function, .data = data};
-    return sim_enqueue(stream, &work, NULL);
+    r = sim_host_function_work(function, data, &work);
+    return r == CUDA_SUCCESS ? sim_submit(stream, &work, NULL) : r;
 }

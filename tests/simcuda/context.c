@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: which one a thread uses, and their begin and end. */
-#include "engine.h"
+#include "graph_exec.h"
 
 #include <string.h>
 
@@ -67,6 +67,7 @@ void sim_context_close(CUcontext context)
     CUstream next;
 
     sim_context_wait(context);
+    sim_execs_close(context);
     for (CUstream s = sim.streams; s; s = next) {
         next = s->next;
         if (s->context == context && !s->destroyed)

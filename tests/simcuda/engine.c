@@ -62,6 +62,20 @@ void sim_report(CUcontext context, const struct sim_fault *fault)
         abort();
 }
 
+void sim_complain(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    atomic_fetch_add_explicit(&faults, 1, memory_order_relaxed);
+    sim_say("%s", text);
+    if (sim.abort_on_fault)
+        abort();
+}
+
 unsigned simcuda_fault_count(void)
 {
     return atomic_load_explicit(&faults, memory_order_relaxed);

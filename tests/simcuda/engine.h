@@ -51,7 +51,7 @@ struct sim_work {
     simcuda_body *body; /* NULL: only an ordering point */
     void *arg;
     void (*drop)(void *arg); /* NULL: free() */
-    struct sim_task *after;  /* a task of another stream to follow, or NULL */
+    CUgraphNodeType type;    /* of the node it becomes while its stream is captured */
     bool host_function;      /* runs without the lock, skipped after a fault; must not call CUDA */
 };
 
@@ -72,6 +72,12 @@ struct sim_task {
     struct timespec finished;
 };
 
+/* Nodes of a graph, each once; see graph.h. */
+struct sim_nodes {
+    struct sim_node **at;
+    uint32_t count, capacity;
+};
+
 /* The driver's opaque handles are the engine's structs themselves. */
 struct CUstream_st {
     CUcontext context;
@@ -85,11 +91,16 @@ struct CUstream_st {
     struct sim_task *queue;  /* oldest task that isn't done */
     struct sim_task *newest; /* end of the queue */
     struct sim_task *last;   /* the last one ever queued, done or not: carries the stream's clock */
+    struct sim_capture *capture; /* NULL: the stream is not captured; see capture.h */
+    struct sim_nodes tips;       /* what the next node captured here follows */
+    CUgraphNode *told;           /* the array that cuStreamGetCaptureInfo gave away */
 };
 
 struct CUevent_st {
     CUcontext context;
     struct sim_task *record; /* NULL: never recorded, counts as complete */
+    uint64_t capture;        /* id of the capture it was last recorded in; 0: of none */
+    struct sim_nodes tips;   /* then: what waiting for it means */
     bool timing;
 };
 
@@ -131,6 +142,9 @@ enum sim_kind {
     SIM_FUNCTION,
     SIM_LIBRARY,
     SIM_KERNEL,
+    SIM_GRAPH, /* graphs, nodes and executable graphs: by number, see graph.h */
+    SIM_NODE,
+    SIM_EXEC,
     SIM_KINDS
 };
 
@@ -156,6 +170,7 @@ struct sim_engine {
     uint64_t object_id;
     CUcontext contexts; /* all that cuCtxCreate made, also destroyed ones, newest first */
     CUstream streams;   /* of all contexts, newest first; destroyed ones until they are empty */
+    struct sim_capture *captures; /* that have begun and not ended */
 };
 
 extern struct sim_engine sim;
@@ -180,6 +195,8 @@ void sim_lock(void);   /* for calls from outside; pthread_mutex_unlock(&sim.lock
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Counts and reports, and puts the context in its sticky error. */
 void sim_report(CUcontext context, const struct sim_fault *fault);
+/* The same for a call that the rules of CUDA forbid: no context is to blame. */
+void sim_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A copy that lives as long as the process, one for each text. NULL if out of memory. */
 const char *sim_intern(const char *text);
 
@@ -188,6 +205,11 @@ void sim_clock_join(uint32_t *clock, const uint32_t *other);
 /* Queues the work; takes over `arg`, also on failure. May run operations, this one included, as the
  * order says. ret_task, unless NULL, gets a reference. */
 CUresult sim_enqueue(CUstream stream, const struct sim_work *work, struct sim_task **ret_task);
+/* As sim_enqueue(), behind these tasks too, and runs nothing yet: sim_order_queued() goes with it.
+ */
+CUresult sim_queue(CUstream stream, const struct sim_work *work, struct sim_task *const *after,
+                   size_t after_count, struct sim_task **ret_task);
+void sim_work_drop(const struct sim_work *work); /* lets go of the argument, unused */
 bool sim_task_ready(const struct sim_task *task);
 void sim_task_run(struct sim_task *task);
 struct sim_task *sim_task_ref(struct sim_task *task);

@@ -62,6 +62,12 @@ API(cudaStreamIsCapturing, CTX, PTSZ, (cudaStream_t stream, enum cudaStreamCaptu
 API(cudaStreamGetCaptureInfo, CTX, PTSZ, (cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status, unsigned long long *ret_id, cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_nodes, const cudaGraphEdgeData **ret_edges, size_t *ret_count), (stream, ret_status, ret_id, ret_graph, ret_nodes, ret_edges, ret_count))
 #endif
 API(cudaThreadExchangeStreamCaptureMode, INIT, NONE, (enum cudaStreamCaptureMode *mode), (mode))
+API(cudaStreamBeginCapture, CTX, PTSZ, (cudaStream_t stream, enum cudaStreamCaptureMode mode), (stream, mode))
+API(cudaStreamBeginCaptureToGraph, CTX, PTSZ, (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *nodes, const cudaGraphEdgeData *edges, size_t count, enum cudaStreamCaptureMode mode), (stream, graph, nodes, edges, count, mode))
+API(cudaStreamEndCapture, CTX, PTSZ, (cudaStream_t stream, cudaGraph_t *ret_graph), (stream, ret_graph))
+#if CUDART_VERSION >= 13000 /* before, without edges */
+API(cudaStreamUpdateCaptureDependencies, CTX, PTSZ, (cudaStream_t stream, cudaGraphNode_t *nodes, const cudaGraphEdgeData *edges, size_t count, unsigned flags), (stream, nodes, edges, count, flags))
+#endif
 API(cudaLaunchHostFunc, CTX, PTSZ, (cudaStream_t stream, cudaHostFn_t function, void *data), (stream, function, data))
 
 API(cudaEventCreate, CTX, NONE, (cudaEvent_t *ret_event), (ret_event))
@@ -83,3 +89,35 @@ API(cudaFuncGetAttributes, CTX, NONE, (struct cudaFuncAttributes *ret_attributes
 API(cudaFuncSetAttribute, CTX, NONE, (const void *host, enum cudaFuncAttribute attribute, int value), (host, attribute, value))
 API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, CTX, NONE, (int *ret_blocks, const void *host, int threads, size_t shared), (ret_blocks, host, threads, shared))
 API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, CTX, NONE, (int *ret_blocks, const void *host, int threads, size_t shared, unsigned flags), (ret_blocks, host, threads, shared, flags))
+
+API(cudaGraphCreate, INIT, NONE, (cudaGraph_t *ret_graph, unsigned flags), (ret_graph, flags))
+API(cudaGraphDestroy, INIT, NONE, (cudaGraph_t graph), (graph))
+API(cudaGraphClone, INIT, NONE, (cudaGraph_t *ret_clone, cudaGraph_t graph), (ret_clone, graph))
+API(cudaGraphNodeFindInClone, INIT, NONE, (cudaGraphNode_t *ret_node, cudaGraphNode_t original, cudaGraph_t clone), (ret_node, original, clone))
+API(cudaGraphNodeGetType, INIT, NONE, (cudaGraphNode_t node, enum cudaGraphNodeType *ret_type), (node, ret_type))
+API(cudaGraphGetNodes, INIT, NONE, (cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count), (graph, nodes, count))
+API(cudaGraphGetRootNodes, INIT, NONE, (cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count), (graph, nodes, count))
+API(cudaGraphDestroyNode, INIT, NONE, (cudaGraphNode_t node), (node))
+API(cudaGraphAddEmptyNode, CTX, NONE, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count), (ret_node, graph, after, count))
+API(cudaGraphAddHostNode, CTX, NONE, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const struct cudaHostNodeParams *params), (ret_node, graph, after, count, params))
+API(cudaGraphAddEventRecordNode, CTX, NONE, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaEvent_t event), (ret_node, graph, after, count, event))
+API(cudaGraphAddEventWaitNode, CTX, NONE, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaEvent_t event), (ret_node, graph, after, count, event))
+API(cudaGraphAddChildGraphNode, CTX, NONE, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaGraph_t child), (ret_node, graph, after, count, child))
+API(cudaGraphChildGraphNodeGetGraph, INIT, NONE, (cudaGraphNode_t node, cudaGraph_t *ret_graph), (node, ret_graph))
+#if CUDART_VERSION >= 13000 /* before, without edges */
+API(cudaGraphGetEdges, INIT, NONE, (cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *edges, size_t *count), (graph, from, to, edges, count))
+API(cudaGraphNodeGetDependencies, INIT, NONE, (cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *edges, size_t *count), (node, nodes, edges, count))
+API(cudaGraphNodeGetDependentNodes, INIT, NONE, (cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *edges, size_t *count), (node, nodes, edges, count))
+API(cudaGraphAddDependencies, INIT, NONE, (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, const cudaGraphEdgeData *edges, size_t count), (graph, from, to, edges, count))
+#endif
+
+API(cudaGraphInstantiate, CTX, NONE, (cudaGraphExec_t *ret_exec, cudaGraph_t graph, unsigned long long flags), (ret_exec, graph, flags))
+API(cudaGraphInstantiateWithFlags, CTX, NONE, (cudaGraphExec_t *ret_exec, cudaGraph_t graph, unsigned long long flags), (ret_exec, graph, flags))
+API(cudaGraphInstantiateWithParams, CTX, PTSZ, (cudaGraphExec_t *ret_exec, cudaGraph_t graph, cudaGraphInstantiateParams *params), (ret_exec, graph, params))
+API(cudaGraphExecDestroy, INIT, NONE, (cudaGraphExec_t exec), (exec))
+API(cudaGraphExecGetFlags, INIT, NONE, (cudaGraphExec_t exec, unsigned long long *ret_flags), (exec, ret_flags))
+API(cudaGraphUpload, CTX, PTSZ, (cudaGraphExec_t exec, cudaStream_t stream), (exec, stream))
+API(cudaGraphLaunch, CTX, PTSZ, (cudaGraphExec_t exec, cudaStream_t stream), (exec, stream))
+API(cudaGraphNodeSetEnabled, INIT, NONE, (cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled), (exec, node, enabled))
+API(cudaGraphNodeGetEnabled, INIT, NONE, (cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *ret_enabled), (exec, node, ret_enabled))
+API(cudaGraphExecUpdate, CTX, NONE, (cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *ret_info), (exec, graph, ret_info))

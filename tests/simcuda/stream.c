@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: their actors, the two default streams, and their end. */
-#include "engine.h"
+#include "capture.h"
 
 #include <stdlib.h>
 
@@ -50,6 +50,7 @@ CUresult sim_stream_new(CUcontext context, bool blocking, int priority, CUstream
 
 void sim_stream_destroy(CUstream stream)
 {
+    sim_capture_leave(stream);
     sim_handle_remove(SIM_STREAM, stream);
     stream->destroyed = true;
     /* Whoever waits for the whole context later also waits for this stream's work. */

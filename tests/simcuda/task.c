@@ -24,13 +24,12 @@ void sim_task_unref(struct sim_task *task)
         free(task);
 }
 
-static void drop_work(struct sim_work *work)
+void sim_work_drop(const struct sim_work *work)
 {
     if (work->drop)
         work->drop(work->arg);
     else
         free(work->arg);
-    work->arg = NULL;
 }
 
 /* A finished predecessor still orders memory: its clock counts though there's nothing to wait for.
@@ -95,7 +94,8 @@ static void append(CUstream stream, struct sim_task *task)
     stream->last = sim_task_ref(task);
 }
 
-CUresult sim_enqueue(CUstream stream, const struct sim_work *work, struct sim_task **ret_task)
+CUresult sim_queue(CUstream stream, const struct sim_work *work, struct sim_task *const *after,
+                   size_t after_count, struct sim_task **ret_task)
 {
     struct sim_task *task = calloc(1, sizeof(*task));
 
@@ -107,7 +107,10 @@ CUresult sim_enqueue(CUstream stream, const struct sim_work *work, struct sim_ta
     sim_clock_join(task->clock, sim.host);
     if (stream->last)
         sim_clock_join(task->clock, stream->last->clock);
-    if (!follow(task, work->after) || !follow_legacy_rules(task, stream))
+    for (size_t i = 0; i < after_count; i++)
+        if (!follow(task, after[i]))
+            goto fail;
+    if (!follow_legacy_rules(task, stream))
         goto fail;
     task->clock[stream->actor] = ++sim.ticks[stream->actor];
     task->op = (struct sim_op){.id = ++sim.op_id,
@@ -118,16 +121,23 @@ CUresult sim_enqueue(CUstream stream, const struct sim_work *work, struct sim_ta
     append(stream, task);
     if (ret_task)
         *ret_task = sim_task_ref(task);
-    sim_order_queued();
     return CUDA_SUCCESS;
 
 fail:
     if (task)
         unfollow(task);
     free(task);
-    struct sim_work unused = *work;
-    drop_work(&unused);
+    sim_work_drop(work);
     return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sim_enqueue(CUstream stream, const struct sim_work *work, struct sim_task **ret_task)
+{
+    CUresult r = sim_queue(stream, work, NULL, 0, ret_task);
+
+    if (r == CUDA_SUCCESS)
+        sim_order_queued();
+    return r;
 }
 
 bool sim_task_ready(const struct sim_task *task)
@@ -151,7 +161,8 @@ static void finish(struct sim_task *task)
     task->stream = NULL;
     task->state = SIM_DONE;
     clock_gettime(CLOCK_MONOTONIC, &task->finished);
-    drop_work(&task->work);
+    sim_work_drop(&task->work);
+    task->work.arg = NULL;
     unfollow(task);
     sim_task_unref(task);
     sim_stream_reap(stream);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a graph does when it runs: order, races, parameters, enabled nodes. Run once for each order.
+ */
+#include "scale_fixture.h"
+
+static CUgraph capture_end(CUstream stream)
+{
+    CUgraph graph;
+
+    OK(cuStreamEndCapture(stream, &graph));
+    assert_non_null(graph);
+    return graph;
+}
+
+static void capture_begin(CUstream stream)
+{
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
+static CUgraphExec instantiate(CUgraph graph)
+{
+    CUgraphExec exec;
+
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+/* The graph's nodes in the order in which they were captured. */
+static size_t nodes_of(CUgraph graph, CUgraphNode *nodes, size_t room)
+{
+    size_t count = room;
+
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    return count;
+}
+
+static void what_is_captured_runs_when_the_graph_is_launched(void **state)
+{
+    struct fixture *f = *state;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    affine(f->a, f->x, 10, 3);
+    graph = capture_end(f->a);
+    assert_int_equal(first_word(f), 1);
+    exec = instantiate(graph);
+    OK(cuGraphDestroy(graph));
+    OK(cuGraphLaunch(exec, f->b));
+    OK(cuStreamSynchronize(f->b));
+    assert_int_equal(first_word(f), 123);
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuGraphExecDestroy(exec)); /* the launches are queued already */
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 1232323);
+}
+
+static void launches_of_one_graph_follow_each_other_on_all_streams(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    graph = capture_end(f->a);
+    exec = instantiate(graph);
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuGraphLaunch(exec, f->b));
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuCtxSynchronize());
+    assert_int_equal(first_word(f), 1222);
+    assert_int_equal(simcuda_fault_count(), faults);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+static void two_executable_graphs_of_one_graph_race(void **state)
+{
+    struct fixture *f = *state;
+    CUgraph graph;
+    CUgraphExec one, other;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    graph = capture_end(f->a);
+    one = instantiate(graph);
+    other = instantiate(graph);
+    OK(cuGraphLaunch(one, f->a));
+    cuGraphLaunch(other, f->b);
+    assert_int_not_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+static void work_on_the_stream_comes_before_and_after_the_graph(void **state)
+{
+    struct fixture *f = *state;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 3);
+    graph = capture_end(f->a);
+    exec = instantiate(graph);
+    affine(f->a, f->x, 10, 2);
+    OK(cuGraphLaunch(exec, f->a));
+    affine(f->a, f->x, 10, 4);
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 1234);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+/* Two kernels on x in the captured stream, one on y in a forked stream: between them, or beside the
+ * second if it is joined late. */
+static CUgraph fork_capture(struct fixture *f, CUdeviceptr y, bool joined_late)
+{
+    CUevent fork, join;
+    CUgraph graph;
+
+    OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    OK(cuEventRecord(fork, f->a));
+    OK(cuStreamWaitEvent(f->b, fork, 0));
+    affine(f->b, y, 10, 3);
+    OK(cuEventRecord(join, f->b));
+    if (joined_late)
+        affine(f->a, f->x, 10, 4);
+    OK(cuStreamWaitEvent(f->a, join, 0));
+    if (!joined_late)
+        affine(f->a, f->x, 10, 4);
+    graph = capture_end(f->a);
+    OK(cuEventDestroy(fork));
+    OK(cuEventDestroy(join));
+    return graph;
+}
+
+static void a_fork_that_is_joined_orders_its_nodes(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraph graph = fork_capture(f, f->x, false);
+    CUgraphExec exec = instantiate(graph);
+
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuGraphLaunch(exec, f->b));
+    OK(cuCtxSynchronize());
+    assert_int_equal(first_word(f), 1234234);
+    assert_int_equal(simcuda_fault_count(), faults);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+static void nodes_that_nothing_orders_race(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraphExec exec = instantiate(fork_capture(f, f->x, true));
+
+    cuGraphLaunch(exec, f->a);
+    assert_int_not_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+    assert_int_equal(simcuda_fault_count(), faults + 1);
+}
+
+static void parameters_are_those_of_the_capture(void **state)
+{
+    struct fixture *f = *state;
+    CUfunction function = scale();
+    uint32_t times = 10, plus = 2;
+    void *params[] = {&f->x, &times, &plus};
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    OK(cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, f->a, params, NULL));
+    times = 100;
+    plus = 99;
+    graph = capture_end(f->a);
+    exec = instantiate(graph);
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 12);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+static void a_change_of_parameters_holds_for_later_launches(void **state)
+{
+    struct fixture *f = *state;
+    CUfunction function = scale();
+    uint32_t times = 10, plus = 3;
+    void *params[] = {&f->x, &times, &plus};
+    CUDA_KERNEL_NODE_PARAMS changed;
+    CUgraphNode node;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    OK(launch(function, f->a, f->x, 10, 2));
+    graph = capture_end(f->a);
+    assert_int_equal(nodes_of(graph, &node, 1), 1);
+    exec = instantiate(graph);
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuGraphKernelNodeGetParams(node, &changed));
+    assert_int_equal(*(uint32_t *)changed.kernelParams[2], 2);
+    changed.kernelParams = params;
+    OK(cuGraphExecKernelNodeSetParams(exec, node, &changed));
+    plus = 9; /* copied */
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 123);
+    OK(cuGraphKernelNodeGetParams(node, &changed)); /* the graph's own node has not changed */
+    assert_int_equal(*(uint32_t *)changed.kernelParams[2], 2);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+static void a_disabled_node_does_nothing_in_later_launches(void **state)
+{
+    struct fixture *f = *state;
+    CUgraphNode nodes[3];
+    unsigned enabled = 7;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    affine(f->a, f->x, 10, 3);
+    affine(f->a, f->x, 10, 4);
+    graph = capture_end(f->a);
+    assert_int_equal(nodes_of(graph, nodes, 3), 3);
+    exec = instantiate(graph);
+    OK(cuGraphNodeGetEnabled(exec, nodes[1], &enabled));
+    assert_int_equal(enabled, 1);
+    OK(cuGraphLaunch(exec, f->a)); /* queued before the change */
+    OK(cuGraphNodeSetEnabled(exec, nodes[1], 0));
+    OK(cuGraphNodeGetEnabled(exec, nodes[1], &enabled));
+    assert_int_equal(enabled, 0);
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 123424);
+    OK(cuGraphNodeSetEnabled(exec, nodes[1], 1));
+    OK(cuGraphNodeSetEnabled(exec, nodes[0], 0));
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 12342434);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+/* The order that went through the node stays. */
+static void a_disabled_node_still_orders(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraph graph = fork_capture(f, f->x, false);
+    CUgraphExec exec = instantiate(graph);
+    CUgraphNode nodes[3];
+
+    assert_int_equal(nodes_of(graph, nodes, 3), 3);
+    OK(cuGraphNodeSetEnabled(exec, nodes[1], 0));
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuCtxSynchronize());
+    assert_int_equal(first_word(f), 124);
+    assert_int_equal(simcuda_fault_count(), faults);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+static void a_node_of_a_destroyed_graph_is_a_fault(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraphNode node;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    graph = capture_end(f->a);
+    assert_int_equal(nodes_of(graph, &node, 1), 1);
+    exec = instantiate(graph);
+    OK(cuGraphDestroy(graph));
+    assert_int_equal(cuGraphNodeSetEnabled(exec, node, 0), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphExecDestroy(exec));
+    assert_int_equal(cuGraphLaunch(exec, f->a), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(simcuda_fault_count(), faults + 3);
+}
+
+static void a_node_of_another_graph_is_a_fault(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    CUgraphNode node, copy;
+    CUgraph graph, clone;
+    CUgraphExec exec;
+
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    graph = capture_end(f->a);
+    assert_int_equal(nodes_of(graph, &node, 1), 1);
+    OK(cuGraphClone(&clone, graph));
+    OK(cuGraphNodeFindInClone(&copy, node, clone));
+    exec = instantiate(clone);
+    assert_int_equal(cuGraphNodeSetEnabled(exec, node, 0), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(simcuda_fault_count(), faults + 1);
+    OK(cuGraphNodeSetEnabled(exec, copy, 0));
+    OK(cuGraphLaunch(exec, f->a));
+    OK(cuCtxSynchronize());
+    assert_int_equal(first_word(f), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(what_is_captured_runs_when_the_graph_is_launched),
+        TEST(launches_of_one_graph_follow_each_other_on_all_streams),
+        TEST(two_executable_graphs_of_one_graph_race),
+        TEST(work_on_the_stream_comes_before_and_after_the_graph),
+        TEST(a_fork_that_is_joined_orders_its_nodes),
+        TEST(nodes_that_nothing_orders_race),
+        TEST(parameters_are_those_of_the_capture),
+        TEST(a_change_of_parameters_holds_for_later_launches),
+        TEST(a_disabled_node_does_nothing_in_later_launches),
+        TEST(a_disabled_node_still_orders),
+        TEST(a_node_of_a_destroyed_graph_is_a_fault),
+        TEST(a_node_of_another_graph_is_a_fault),
+    };
+
+    if (cuInit(0) != CUDA_SUCCESS)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

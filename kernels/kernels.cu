@@ -6,3 +6,4 @@
 #include "kernels/reference.cuh"
 #include "kernels/compare.cuh"
 #include "kernels/fingerprint.cuh"
+#include "kernels/widen.cuh"

@@ -85,7 +85,7 @@ struct mhcs_reference_params {
     float alpha, beta;
     uint32_t fn_dtype, x_dtype, c_dtype;
     uint32_t coefficients, k, rows;
-    uint64_t raw;        /* out: float [R][24] */
+    uint64_t raw;        /* out: float [R][24]; 0: not wanted */
     uint64_t abs_dot;    /* out: float [R][24] */
     uint64_t square_sum; /* out: float [R] */
 };
@@ -171,6 +171,16 @@ struct mhcs_fingerprint_row {
     float absmax, square_sum; /* over the finite elements, fixed order */
     uint32_t nonfinite, pad;
 };
+
+/* mhcs_widen: a packed matrix as fp32, exactly, to rows `to_row` elements apart. cuBLAS multiplies
+ * in fp32 what is stored in fp32 alone. Grid: any number of blocks of MHCS_WIDEN_THREADS threads
+ * (grid-stride). */
+struct mhcs_widen_params {
+    uint64_t from; /* packed [rows][columns], dtype; fewer than 2^32 elements */
+    uint64_t to;   /* out: float */
+    uint32_t dtype, rows, columns, to_row;
+};
+#define MHCS_WIDEN_THREADS 256
 
 /* splitmix64's output function. */
 static inline MHCS_HD uint64_t mhcs_mix64(uint64_t z)

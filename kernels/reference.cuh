@@ -128,7 +128,8 @@ extern "C" __global__ void __launch_bounds__(MHCS_REFERENCE_THREADS, 1)
         if (p.old_c && beta != 0) /* as in cuBLAS, beta 0 lets no NaN of the old C through */
             raw += beta *
                    mhcs_element((const void *)p.old_c, p.c_dtype, (size_t)r * p.coefficients + j);
-        ((float *)p.raw)[r * MHCS_COEFFICIENTS + j] = raw;
+        if (p.raw)
+            ((float *)p.raw)[r * MHCS_COEFFICIENTS + j] = raw;
         ((float *)p.abs_dot)[r * MHCS_COEFFICIENTS + j] =
             fabsf(alpha) * mhcs_sum8(partial[MHCS_COEFFICIENTS + j]);
     }

@@ -151,10 +151,12 @@ static enum outcome parse_reference(const char *value, struct environment *env)
 {
     if (strcmp(value, "kernel") == 0) {
         env->settings->reference = MHCS_REFERENCE_KERNEL;
+    } else if (strcmp(value, "cublas") == 0) {
+        env->settings->reference = MHCS_REFERENCE_CUBLAS;
     } else if (strcmp(value, "host") == 0) {
         env->settings->reference = MHCS_REFERENCE_HOST;
     } else {
-        return strcmp(value, "cublas") == 0 ? ABSENT : REFUSED;
+        return REFUSED;
     }
     return TAKEN;
 }
@@ -254,7 +256,7 @@ static const struct variable {
      "auto, or up to 16 of 24xK and 4xK with commas between, K = 4*hidden, as in "
      "24x16384,4x16384",
      "auto"},
-    {PREFIX "_REFERENCE", parse_reference, "kernel or host", "kernel"},
+    {PREFIX "_REFERENCE", parse_reference, "kernel, cublas or host", "kernel"},
     {PREFIX "_GRAPHS", parse_absent_switch, SWITCH, "0"},
     {PREFIX "_MEM_MB", parse_mem, MB, "64"},
     {PREFIX "_HEADROOM_MB", parse_headroom, MB, "1024"},

@@ -45,7 +45,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interpose/cublas.h"
+#include "shadow/cublas.h"
 
 struct __half; /* defined by cuda_fp16.h, for C++ alone */
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "interpose/cublas.h"
+#include "shadow/cublas.h"
 #include "shadow/shadow.h"
 
 /* What the shadow needs of a handle besides the GEMM; read with the getters of the very library

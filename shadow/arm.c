@@ -15,6 +15,7 @@
 
 #include "kernels/fatbin.h"
 #include "shadow/log.h"
+#include "shadow/own_cublas.h"
 #include "shadow/pipeline.h"
 #include "shadow/snapshot.h"
 
@@ -24,18 +25,13 @@
 /* The arena of the host modes is pinned memory, of which a server has little to give. */
 #define HOST_ARENA_MB 16
 
-/* What the rehearsal works on, at the end of the arena: one fp32 row of K = 256. */
+/* What the rehearsal works on, in the arena behind the chunks: one fp32 row of K = 256. */
 #define REHEARSAL_BYTES UINT64_C(65536)
 #define REHEARSAL_K     256
 
 static void __attribute__((format(printf, 3, 4)))
 step_down(struct mhcs_engine *e, enum mhcs_mode mode, const char *format, ...)
 {
-    static const char *const meaning[] = {
-        [MHCS_MODE_KERNEL] = "the reference is the library's own kernel",
-        [MHCS_MODE_HOST] = "the reference runs on the CPU, in fp64",
-        [MHCS_MODE_COPY] = "rows are copied and the reference runs on the CPU, in fp64",
-    };
     struct mhcs_fallback *fallback = &e->fallbacks[e->fallback_count++];
     va_list args;
 
@@ -44,7 +40,7 @@ step_down(struct mhcs_engine *e, enum mhcs_mode mode, const char *format, ...)
     va_start(args, format);
     vsnprintf(fallback->why, sizeof(fallback->why), format, args);
     va_end(args);
-    mhcs_log(MHCS_LOG_WARN, "device %d: %s; %s", e->device, fallback->why, meaning[mode]);
+    mhcs_log(MHCS_LOG_WARN, "device %d: %s; %s", e->device, fallback->why, mhcs_mode_meaning(mode));
 }
 
 static bool failed(struct mhcs_engine *e, const char *what, CUresult result)
@@ -68,7 +64,8 @@ static void load_module(struct mhcs_engine *e)
     } kernels[] = {{"mhcs_snapshot", &e->snapshot},
                    {"mhcs_reference", &e->reference},
                    {"mhcs_compare", &e->compare},
-                   {"mhcs_fingerprint", &e->fingerprint}};
+                   {"mhcs_fingerprint", &e->fingerprint},
+                   {"mhcs_widen", &e->widen}};
     CUresult result = e->driver->cuModuleLoadData(&e->module, mhcs_kernels_fatbin);
 
     if (result != CUDA_SUCCESS) {
@@ -88,15 +85,33 @@ static void set_chunks(struct mhcs_engine *e, uint64_t arena_bytes)
     e->chunk_bytes = arena_bytes / MHCS_CHUNKS / 256 * 256;
 }
 
+/* Cuts the arena into chunks, and `besides`. False: there is no room for a sample. */
+static bool divide(struct mhcs_engine *e, uint64_t arena_bytes, uint64_t besides)
+{
+    if (arena_bytes <= besides) {
+        return false;
+    }
+    set_chunks(e, arena_bytes - besides);
+    return e->largest <= e->chunk_bytes * MHCS_CHUNKS;
+}
+
 static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settings)
 {
     const uint64_t want = settings->mem_mb * MB;
     const uint64_t weights = *settings->model ? mhcs_weights_largest(settings) : 0;
+    const bool cublas = settings->reference == MHCS_REFERENCE_CUBLAS;
+    uint64_t scratch = cublas ? mhcs_own_cublas_scratch(settings) : 0;
     size_t available = 0, total;
     CUresult result;
 
-    set_chunks(e, want - REHEARSAL_BYTES - weights);
-    if (want <= REHEARSAL_BYTES + weights || e->largest > e->chunk_bytes * MHCS_CHUNKS) {
+    if (scratch > 0 && !divide(e, want, REHEARSAL_BYTES + weights + scratch)) {
+        step_down(e, MHCS_MODE_KERNEL,
+                  "%llu KB for cuBLAS and a sample of %llu KB do not fit MHCSHADOW_MEM_MB=%u",
+                  (unsigned long long)scratch / KB, (unsigned long long)e->largest / KB,
+                  settings->mem_mb);
+        scratch = 0;
+    }
+    if (!divide(e, want, REHEARSAL_BYTES + weights + scratch)) {
         step_down(e, MHCS_MODE_HOST, "a sample of %llu KB does not fit MHCSHADOW_MEM_MB=%u",
                   (unsigned long long)e->largest / KB, settings->mem_mb);
         return;
@@ -117,7 +132,8 @@ static void take_arena(struct mhcs_engine *e, const struct mhcs_settings *settin
         return;
     }
     e->weights_bytes = weights;
-    e->weights_address = e->arena + MHCS_CHUNKS * e->chunk_bytes;
+    e->weights_address = e->arena + MHCS_CHUNKS * e->chunk_bytes + REHEARSAL_BYTES;
+    e->scratch = scratch > 0 ? e->weights_address + weights : 0;
 }
 
 /* Room for two of the largest calls at least. */
@@ -214,13 +230,13 @@ static CUresult make_streams(struct mhcs_engine *e)
     return result;
 }
 
-/* Runs every kernel once, on zeros at the end of the arena, through the code that samples use: what
+/* Runs every kernel once, on zeros behind the chunks, through the code that samples use: what
  * the driver still has to set up for a first launch is set up now, and a launch that it refuses
  * shows now. Nothing waits for it; later work of the spare stream comes behind it. */
 static CUresult rehearse(const struct mhcs_engine *e)
 {
     const struct mhcs_driver *driver = e->driver;
-    const uint64_t address = e->arena + MHCS_CHUNKS * e->chunk_bytes + e->weights_bytes;
+    const uint64_t address = e->arena + MHCS_CHUNKS * e->chunk_bytes;
     struct mhcs_slot slot = e->slots[0];
     const struct mhcs_gemm gemm = {
         .fn = {.base = address, .row = REHEARSAL_K, .col = 1},
@@ -261,9 +277,6 @@ static bool prepare(struct mhcs_engine *e, const struct mhcs_settings *settings)
     }
     e->largest = mhcs_layout_largest(settings);
     e->mode = settings->reference == MHCS_REFERENCE_HOST ? MHCS_MODE_HOST : MHCS_MODE_KERNEL;
-    if (settings->reference == MHCS_REFERENCE_CUBLAS) {
-        step_down(e, MHCS_MODE_KERNEL, "MHCSHADOW_REFERENCE=cublas is not in this version");
-    }
     load_module(e);
     if (e->mode == MHCS_MODE_KERNEL) {
         take_arena(e, settings);

@@ -123,6 +123,17 @@ static void write_items(struct mhcs_book *book, struct mhcs_json *json)
     }
 }
 
+void mhcs_book_fallback(struct mhcs_book *book, const struct mhcs_engine *engine,
+                        enum mhcs_mode mode, const char *why)
+{
+    struct mhcs_json *json = mhcs_book_begin_event(book, "fallback");
+
+    mhcs_json_int(json, "device", engine->device);
+    mhcs_json_string(json, "mode", mhcs_mode_name(mode));
+    mhcs_json_string(json, "reason", why);
+    mhcs_json_end_object(json);
+}
+
 void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
 {
     struct mhcs_json *json = mhcs_book_begin_event(book, "armed");
@@ -130,17 +141,13 @@ void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine)
     mhcs_json_int(json, "context", (int64_t)atomic_load(&engine->key));
     mhcs_json_int(json, "device", engine->device);
     mhcs_facts_gpu(json, engine->driver, engine->device);
-    mhcs_json_string(json, "mode", mhcs_mode_name(engine->mode));
+    mhcs_json_string(json, "mode", engine->scratch ? "cublas" : mhcs_mode_name(engine->mode));
     mhcs_json_int(json, "slots", MHCS_CHUNKS / mhcs_engine_chunks(engine, engine->largest));
     mhcs_json_int(json, "slot_bytes", (int64_t)engine->largest);
     mhcs_json_int(json, "arena_bytes", (int64_t)(MHCS_CHUNKS * engine->chunk_bytes));
     mhcs_json_end_object(json);
     for (uint32_t i = 0; i < engine->fallback_count; i++) {
-        json = mhcs_book_begin_event(book, "fallback");
-        mhcs_json_int(json, "device", engine->device);
-        mhcs_json_string(json, "mode", mhcs_mode_name(engine->fallbacks[i].mode));
-        mhcs_json_string(json, "reason", engine->fallbacks[i].why);
-        mhcs_json_end_object(json);
+        mhcs_book_fallback(book, engine, engine->fallbacks[i].mode, engine->fallbacks[i].why);
     }
 }
 
@@ -203,6 +210,7 @@ static void write_counters(struct mhcs_book *book)
     mhcs_json_end_object(&json);
     mhcs_json_int(&json, "hook_ns", atomic_load(&mhcs_hook_budget.spent));
     mhcs_json_int(&json, "checked", (int64_t)book->checked);
+    mhcs_json_int(&json, "checked_cublas", (int64_t)book->checked_cublas);
     mhcs_json_end_object(&json);
     mhcs_json_end_object(&json);
     text = mhcs_json_finish(&json);
@@ -223,6 +231,7 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
 
     mhcs_path_format(gemm, path);
     book->checked += checks ? 1 : 0;
+    book->checked_cublas += checks && call->by_cublas ? 1 : 0;
     for (uint32_t r = 0; r < call->rows && !book->broken; r++) {
         const struct mhcs_record record = {
             .time = call->time,

@@ -25,12 +25,14 @@ struct mhcs_book { /* zero-initialise */
     struct mhcs_json new_sites, new_events; /* open arrays, or empty */
     uint64_t told[MHCS_COUNTERS];           /* counters as of the last counters frame */
     bool reason_told[MHCS_REASONS_COUNT];
-    uint64_t checked;
-    bool broken;       /* the trace can't be written */
+    uint64_t checked, checked_cublas; /* samples; of these with a reference by cuBLAS */
+    bool broken;                      /* the trace can't be written */
     bool model_failed; /* the checkpoint can't be read any more, which has been said */
 };
 
 void mhcs_book_armed(struct mhcs_book *book, const struct mhcs_engine *engine);
+void mhcs_book_fallback(struct mhcs_book *book, const struct mhcs_engine *engine,
+                        enum mhcs_mode mode, const char *why);
 void mhcs_book_disarmed(struct mhcs_book *book, const struct mhcs_engine *engine);
 
 /* Reads MHCSHADOW_MODEL, if it is set. Before anything else. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shadow/own_cublas.h"
+
 static struct mhcs_engine engines[MHCS_ENGINES_MAX];
 
 const char *mhcs_mode_name(enum mhcs_mode mode)
@@ -13,6 +15,17 @@ const char *mhcs_mode_name(enum mhcs_mode mode)
     static const char *const names[] = {"kernel", "host", "copy"};
 
     return names[mode];
+}
+
+const char *mhcs_mode_meaning(enum mhcs_mode mode)
+{
+    static const char *const meanings[] = {
+        [MHCS_MODE_KERNEL] = "the reference is the library's own kernel",
+        [MHCS_MODE_HOST] = "the reference runs on the CPU, in fp64",
+        [MHCS_MODE_COPY] = "rows are copied and the reference runs on the CPU, in fp64",
+    };
+
+    return meanings[mode];
 }
 
 uint64_t mhcs_engine_key(const struct mhcs_driver *driver, CUcontext context)
@@ -67,6 +80,7 @@ void mhcs_engines_forget(void)
 {
     for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
         free(engines[i].slots);
+        mhcs_own_cublas_forget(&engines[i]);
     }
     memset(engines, 0, sizeof(engines));
 }

@@ -18,6 +18,7 @@
 #define MHCS_ENGINES_MAX 32
 
 struct mhcs_model_site;
+struct mhcs_own_cublas;
 
 enum mhcs_engine_state {
     MHCS_ENGINE_ARMING, /* from the moment the entry is claimed */
@@ -32,8 +33,10 @@ enum mhcs_mode {
     MHCS_MODE_COPY,   /* stream-ordered copies in place of the snapshot kernel */
 };
 const char *mhcs_mode_name(enum mhcs_mode mode);
+/* Where the reference comes from then, in words. */
+const char *mhcs_mode_meaning(enum mhcs_mode mode);
 
-/* A step down from MHCS_MODE_KERNEL. */
+/* A step down from what was asked for. */
 struct mhcs_fallback {
     enum mhcs_mode mode;
     char why[160];
@@ -52,7 +55,7 @@ struct mhcs_engine {
     struct mhcs_fallback fallbacks[MHCS_FALLBACKS_MAX];
     uint32_t fallback_count;
     CUmodule module;
-    CUfunction snapshot, reference, compare, fingerprint;
+    CUfunction snapshot, reference, compare, fingerprint, widen;
     CUstream spare;
     CUdeviceptr arena;
     char *pinned; /* host memory of ours, registered with the driver */
@@ -63,6 +66,7 @@ struct mhcs_engine {
     char *weights;
     CUdeviceptr weights_address;
     uint64_t weights_bytes;
+    CUdeviceptr scratch; /* in the arena, with MHCSHADOW_REFERENCE=cublas; else 0 (own_cublas.h) */
     uint64_t chunk_bytes;
     uint64_t largest;        /* bytes of the largest call that is taken */
     struct mhcs_slot *slots; /* [MHCS_CHUNKS], by first chunk */
@@ -83,6 +87,7 @@ struct mhcs_engine {
         int staged;      /* slot whose inputs are copied to `staging`; -1: none */
         int uploading;   /* slot whose comparator reads `weights`; -1: none */
         const struct mhcs_model_site *uploaded; /* whose weights are there */
+        struct mhcs_own_cublas *own_cublas;     /* list */
         bool greeted, parted;
     } drain;
 };

@@ -18,12 +18,14 @@
  *           nonfinite, weight_order, path,
  *           form (of MHCS_FORMS: what became of the checkpoint's weights), difference (from them, in
  *           words)}]                                    those that are new
- *   counters {seen, matched, sampled, dropped, captured, failed, reasons {key: n}, hook_ns, checked}
+ *   counters {seen, matched, sampled, dropped, captured, failed, reasons {key: n}, hook_ns,
+ *             checked (samples whose reference was computed in fp64 as well), checked_cublas (of
+ *             these, those whose reference was by cuBLAS)}
  *                                                       cumulative, the last one wins
  *   events [{time, event, ...}], where event is one of
- *     armed:    context, device, gpu {..}, mode "kernel" | "host" | "copy", slots (how many samples
+ *     armed:    context, device, gpu {..}, mode "kernel" | "cublas" | "host" | "copy", slots (how many samples
  *               of the largest call fit at a time), slot_bytes (of such a one), arena_bytes
- *     fallback: device, mode, reason                    one for each step down from "kernel"
+ *     fallback: device, mode, reason                    one for each step down
  *     disarmed: device, reason
  *     notice:   reason, text                            the first time a reason of reason.h counts
  *     model:    text                  MHCSHADOW_MODEL: what it lacks, or why it can't be used

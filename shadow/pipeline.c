@@ -6,6 +6,7 @@
 
 #include "kernels/dtype.h"
 #include "shadow/host_reference.h"
+#include "shadow/own_cublas.h"
 
 const struct mhcs_model_params mhcs_model_unknown = {
     .scale = {1, 1, 1},
@@ -49,7 +50,19 @@ static struct mhcs_reference_params reference_params(const struct mhcs_slot *slo
     };
 }
 
-CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, const struct mhcs_slot *slot)
+static CUresult launch_reference(const struct mhcs_engine *engine, struct mhcs_slot *slot,
+                                 struct mhcs_reference_params *params)
+{
+    struct mhcs_own_cublas *const own = slot->call.own_cublas;
+
+    slot->call.by_cublas = own && mhcs_own_cublas_gemm(own, engine, params);
+    if (slot->call.by_cublas) {
+        params->raw = 0;
+    }
+    return launch(engine, engine->reference, slot->call.rows, MHCS_REFERENCE_THREADS, params);
+}
+
+CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, struct mhcs_slot *slot)
 {
     const struct mhcs_gemm *gemm = &slot->call.gemm;
     struct mhcs_reference_params reference = reference_params(slot);
@@ -60,15 +73,14 @@ CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, const struct 
         .k = gemm->k,
         .out = slot->fingerprints_address,
     };
-    const CUresult result =
-        launch(engine, engine->reference, slot->call.rows, MHCS_REFERENCE_THREADS, &reference);
+    const CUresult result = launch_reference(engine, slot, &reference);
 
     return result == CUDA_SUCCESS ? launch(engine, engine->fingerprint, gemm->coefficients,
                                            MHCS_FINGERPRINT_THREADS, &fingerprint)
                                   : result;
 }
 
-CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, struct mhcs_slot *slot,
                                   uint32_t dtype)
 {
     struct mhcs_reference_params reference = reference_params(slot);
@@ -78,7 +90,7 @@ CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, const struct
     reference.raw = slot->address + slot->call.layout.checkpoint_raw;
     reference.abs_dot = slot->address + slot->call.layout.checkpoint_abs_dot;
     /* square_sum is of x alone: it is written again, with the same bits. */
-    return launch(engine, engine->reference, slot->call.rows, MHCS_REFERENCE_THREADS, &reference);
+    return launch_reference(engine, slot, &reference);
 }
 
 CUresult mhcs_pipeline_compare(const struct mhcs_engine *engine, const struct mhcs_slot *slot,

@@ -9,11 +9,12 @@
 /* The model's constants where no checkpoint tells them. */
 extern const struct mhcs_model_params mhcs_model_unknown;
 
-/* Launches the reference and the fingerprint of a slot on the spare stream. */
-CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, const struct mhcs_slot *slot);
+/* Launches the reference and the fingerprint of a slot on the spare stream; the reference by
+ * slot->call.own_cublas, if that works. */
+CUresult mhcs_pipeline_reference(const struct mhcs_engine *engine, struct mhcs_slot *slot);
 
 /* Launches the reference with the weights that stand at engine->weights_address, of `dtype`. */
-CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+CUresult mhcs_pipeline_checkpoint(const struct mhcs_engine *engine, struct mhcs_slot *slot,
                                   uint32_t dtype);
 
 /* Launches the comparator, with the checkpoint's reference if slot->call.checkpoint says so. */

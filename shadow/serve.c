@@ -11,6 +11,7 @@
 
 #include "shadow/attribute.h"
 #include "shadow/log.h"
+#include "shadow/own_cublas.h"
 #include "shadow/pipeline.h"
 
 #define CHECK_ONE_IN 16
@@ -34,6 +35,7 @@ static CUresult launch(const struct mhcs_book *book, struct mhcs_engine *engine,
     if (engine->mode != MHCS_MODE_KERNEL || slot->call.abandoned) {
         return CUDA_SUCCESS; /* only `ready` is waited for */
     }
+    slot->call.own_cublas = mhcs_own_cublas_of(engine, slot->call.gemm.cublas);
     result = driver->cuStreamWaitEvent(engine->spare, slot->ready, 0);
     if (result == CUDA_SUCCESS) {
         result = mhcs_pipeline_reference(engine, slot);
@@ -81,6 +83,18 @@ static void lose_one(const struct mhcs_book *book, struct mhcs_engine *engine, u
     release(engine, i);
 }
 
+static void note_trouble(struct mhcs_book *book, const struct mhcs_engine *engine,
+                         struct mhcs_own_cublas *own)
+{
+    const char *why = own ? mhcs_own_cublas_trouble(own) : NULL;
+
+    if (why) {
+        mhcs_log(MHCS_LOG_WARN, "device %d: %s; %s", engine->device, why,
+                 mhcs_mode_meaning(MHCS_MODE_KERNEL));
+        mhcs_book_fallback(book, engine, MHCS_MODE_KERNEL, why);
+    }
+}
+
 static void finish(struct mhcs_book *book, struct mhcs_engine *engine, uint32_t i)
 {
     struct mhcs_slot *slot = &engine->slots[i];
@@ -92,6 +106,7 @@ static void finish(struct mhcs_book *book, struct mhcs_engine *engine, uint32_t 
         release(engine, i);
         return;
     }
+    note_trouble(book, engine, slot->call.own_cublas);
     if (engine->mode != MHCS_MODE_KERNEL) {
         error = mhcs_attribute_host(book, engine, i);
     } else if (engine->drain.staged == (int)i) {

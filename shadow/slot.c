@@ -67,6 +67,14 @@ uint64_t mhcs_weights_largest(const struct mhcs_settings *settings)
     return end;
 }
 
+uint64_t mhcs_rows_largest(const struct mhcs_settings *settings)
+{
+    uint64_t end = 0;
+
+    reserve(&end, (uint64_t)settings->rows * largest_k(settings) * sizeof(float));
+    return end;
+}
+
 void mhcs_slot_pool_fill(struct mhcs_slot_pool *pool)
 {
     atomic_store_explicit(&pool->free, UINT64_MAX, memory_order_release);

@@ -31,9 +31,10 @@ struct mhcs_layout {
 void mhcs_layout_set(struct mhcs_layout *layout, const struct mhcs_gemm *gemm, uint32_t rows);
 
 /* Bytes that hold any GEMM of these settings: the largest K in force, fp32, MHCSHADOW_ROWS rows;
- * and any weight matrix. */
+ * any weight matrix, and any sampled rows of x. */
 uint64_t mhcs_layout_largest(const struct mhcs_settings *settings);
 uint64_t mhcs_weights_largest(const struct mhcs_settings *settings);
+uint64_t mhcs_rows_largest(const struct mhcs_settings *settings);
 
 /* What a slot holds. `gemm` is a copy; its alpha and beta pointers are dead after the call. */
 struct mhcs_slot_call {
@@ -47,9 +48,11 @@ struct mhcs_slot_call {
     bool abandoned;       /* the GEMM failed: only wait for the early snapshot, then release */
 
     /* The drain thread's. */
-    const struct mhcs_site *site; /* NULL: not yet known */
-    bool compared;                /* the comparator was launched */
-    bool checkpoint;              /* and the checkpoint's weights were in it */
+    const struct mhcs_site *site;       /* NULL: not yet known */
+    bool compared;                      /* the comparator was launched */
+    bool checkpoint;                    /* and the checkpoint's weights were in it */
+    struct mhcs_own_cublas *own_cublas; /* asked for the reference; NULL: the own kernel is */
+    bool by_cublas;                     /* and it does it */
 };
 
 struct mhcs_slot {

@@ -130,6 +130,21 @@ static void show_log(const struct rig *rig)
     }
 }
 
+int rig_logged(const struct rig *rig, const char *text)
+{
+    char line[2048];
+    int lines = 0;
+    FILE *f = fopen(rig->log, "r");
+
+    while (f && fgets(line, sizeof(line), f)) {
+        lines += strstr(line, text) != NULL;
+    }
+    if (f) {
+        fclose(f);
+    }
+    return lines;
+}
+
 void rig_run(struct rig *rig, void (*scenario)(struct rig *rig))
 {
     int status;

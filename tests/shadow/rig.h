@@ -54,6 +54,9 @@ void rig_calls(struct rig *rig);
 /* `expected` rows in all, RIG_ROWS of each call recorded, and each is what the oracle says. */
 void rig_check_rows(const struct rig *rig, const struct trace *trace, uint32_t expected);
 
+/* Lines with `text` in the log of the last child. */
+int rig_logged(const struct rig *rig, const char *text);
+
 /* Which order the simulation works in. */
 bool rig_order_is(const char *name);
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,118 @@ static void a_slot_larger_than_the_arena_moves_to_the_host(void **state)
     expect_fallback(rig, "host", "MHCSHADOW_MEM_MB");
 }
 
+/* By cuBLAS: all that were checked, and no step down. */
+static void expect_cublas(struct rig *rig)
+{
+    struct trace trace;
+
+    expect_all(rig, "cublas");
+    assert_true(trace_read(&trace, rig->dir, rig->pid));
+    assert_int_equal(trace_events(&trace, "fallback", NULL), 0);
+    assert_true(trace_counter(&trace, "checked") > 0);
+    assert_int_equal(trace_counter(&trace, "checked_cublas"), trace_counter(&trace, "checked"));
+    trace_free(&trace);
+}
+
+static void on_request_the_reference_is_by_the_applications_cublas(void **state)
+{
+    static const uint32_t types[][3] = {{MHCS_F32, MHCS_F32, MHCS_F32},
+                                        {MHCS_BF16, MHCS_BF16, MHCS_BF16},
+                                        {MHCS_F16, MHCS_F16, MHCS_F16},
+                                        {MHCS_F32, MHCS_BF16, MHCS_F32}};
+    struct rig *rig = *state;
+
+    rig->settings.reference = MHCS_REFERENCE_CUBLAS;
+    rig->shape.cublas[0] = SIM_CUBLAS_13;
+    rig->shape.cublas[1] = SIM_CUBLAS_12; /* two of them in one process: a handle in each */
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        rig->shape.fn_dtype = types[i][0];
+        rig->shape.x_dtype = types[i][1];
+        rig->shape.c_dtype = types[i][2];
+        rig->shape.coefficients = i % 2 ? MHCS_COEFFICIENTS_HEAD : MHCS_COEFFICIENTS;
+        expect_cublas(rig);
+    }
+    expect_scalars(rig, "cublas");
+}
+
+/* Every row is right by the own kernel, and the reason stands in trace and log, once. */
+static void expect_kernel_instead(struct rig *rig, const char *armed, const char *reason)
+{
+    struct trace trace;
+
+    rig->settings.reference = MHCS_REFERENCE_CUBLAS;
+    expect_fallback(rig, armed, reason);
+    assert_true(trace_read(&trace, rig->dir, rig->pid));
+    assert_int_equal(trace_events(&trace, "fallback", NULL), 1);
+    assert_int_equal(trace_counter(&trace, "checked_cublas"), 0);
+    assert_int_equal(rig_logged(rig, reason), 1);
+    trace_free(&trace);
+}
+
+static void a_cublas_that_is_not_there_leaves_its_calls_to_the_own_kernel(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->settings.reference = MHCS_REFERENCE_CUBLAS;
+    rig->shape.cublas[0] = SIM_CUBLAS_13;
+    expect_fallback(rig, "cublas", "libcublas.so.12 is not loaded");
+    assert_true(trace_read(&trace, rig->dir, rig->pid));
+    assert_int_equal(trace_events(&trace, "fallback", NULL), 1);
+    assert_true(trace_counter(&trace, "checked_cublas") > 0); /* call 0 */
+    trace_free(&trace);
+}
+
+static void without_room_for_cublas_the_own_kernel_does_it(void **state)
+{
+    struct rig *rig = *state;
+
+    rig->settings.mem_mb = 4;
+    rig->shape.cublas[0] = rig->shape.cublas[1] = SIM_CUBLAS_13;
+    expect_kernel_instead(rig, "kernel", "do not fit MHCSHADOW_MEM_MB=4");
+}
+
+static void whatever_of_cublas_fails_the_own_kernel_does_it(void **state)
+{
+    static const char *const functions[] = {"cublasCreate", "cublasSetStream", "cublasSetWorkspace",
+                                            "cublasSetPointerMode", "cublasGemmEx"};
+    struct rig *rig = *state;
+
+    rig->shape.cublas[0] = rig->shape.cublas[1] = BROKEN_CUBLAS;
+    rig->shape.alpha = 0.5f;
+    rig->shape.beta = -2; /* what cuBLAS would have scaled must not count twice */
+    rig->env[0][0] = "MHCSHADOW_TEST_BROKEN";
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        char symbol[32];
+
+        snprintf(symbol, sizeof(symbol), "%s%s", functions[i],
+                 strcmp(functions[i], "cublasGemmEx") == 0 ? "" : "_v2");
+        rig->env[0][1] = symbol;
+        expect_kernel_instead(rig, "cublas", functions[i]);
+    }
+}
+
+static void a_cublas_that_computes_nonsense_is_found_out(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+    uint32_t checked = 0;
+
+    rig->settings.reference = MHCS_REFERENCE_CUBLAS;
+    rig->shape.cublas[0] = rig->shape.cublas[1] =
+        BROKEN_CUBLAS; /* its GEMM leaves the old C where the result should be */
+    rig->shape.beta = -2;
+    rig_run(rig, rig_calls);
+    assert_true(trace_read(&trace, rig->dir, rig->pid));
+    for (uint32_t i = 0; i < trace.count; i++) {
+        checked += trace.rows[i].checked;
+        assert_true(!trace.rows[i].checked || trace.rows[i].check > 0.1f);
+    }
+    assert_int_equal(checked, RIG_ROWS * trace_counter(&trace, "checked_cublas"));
+    assert_true(checked > 0);
+    trace_free(&trace);
+}
+
 static void where_the_module_is_refused_copies_give_the_same(void **state)
 {
     struct rig *rig = *state;
@@ -176,6 +289,11 @@ int main(int argc, char **argv)
         VALUES_TEST(on_request_the_reference_runs_on_the_host),
         VALUES_TEST(without_headroom_the_reference_runs_on_the_host),
         VALUES_TEST(a_slot_larger_than_the_arena_moves_to_the_host),
+        VALUES_TEST(on_request_the_reference_is_by_the_applications_cublas),
+        VALUES_TEST(a_cublas_that_is_not_there_leaves_its_calls_to_the_own_kernel),
+        VALUES_TEST(without_room_for_cublas_the_own_kernel_does_it),
+        VALUES_TEST(whatever_of_cublas_fails_the_own_kernel_does_it),
+        VALUES_TEST(a_cublas_that_computes_nonsense_is_found_out),
         VALUES_TEST(where_the_module_is_refused_copies_give_the_same),
         VALUES_TEST(the_first_sample_is_checked_against_fp64),
     };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "work.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "child.h"
 #include "simcuda.h"
 
 /* ---- numbers ---- */
@@ -218,11 +220,20 @@ static struct mhcs_operand operand(const struct work_shape *s, CUdeviceptr base,
     return m;
 }
 
+/* Lives as long as the process, as the real ones do. */
+static struct mhcs_cublas cublas[] = {{"libcublas.so.13", 130100}, {"libcublas.so.12", 120900}};
+
 void work_init(struct work *w, const struct work_shape *s, CUstream stream, uint32_t calls)
 {
     const int64_t tokens = WORK_TOKENS + calls;
 
     *w = (struct work){.shape = *s, .stream = stream};
+    for (int i = 0; i < 2; i++) {
+        if (s->cublas[i]) {
+            cublas[i].path = s->cublas[i];
+            CHILD_MUST(dlopen(s->cublas[i], RTLD_LAZY));
+        }
+    }
     operand(s, 0, s->fn_dtype, s->coefficients, s->k, &w->fn_bytes);
     operand(s, 0, s->x_dtype, tokens, s->k, &w->x_bytes);
     operand(s, 0, s->c_dtype, tokens, s->coefficients, &w->c_bytes);
@@ -231,9 +242,6 @@ void work_init(struct work *w, const struct work_shape *s, CUstream stream, uint
     must(cuMemAlloc(&w->c, w->c_bytes), "cuMemAlloc");
     must(cuMemAlloc(&w->scalars, 8), "cuMemAlloc");
 }
-
-/* Lives as long as the process, as the real ones do. */
-static const struct mhcs_cublas cublas = {"libcublas.so.13", 130100};
 
 /* The scalars of the call that a thread has under way. */
 static _Thread_local char host_scalars[8];
@@ -259,7 +267,7 @@ struct mhcs_gemm work_gemm(const struct work *w, uint32_t i)
         .scalar_dtype = s->scalar_dtype,
         .scalars_on_device = s->scalars_on_device,
         .stream = w->stream,
-        .cublas = &cublas,
+        .cublas = &cublas[s->cublas[0] == s->cublas[1] ? 0 : i % 2],
         .weight_order = (int32_t)(i % s->sites),
     };
 }

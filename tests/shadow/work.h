@@ -26,7 +26,8 @@ struct work_shape {
     float alpha, beta; /* exact in bf16 */
     uint32_t scalar_dtype;
     bool scalars_on_device;
-    uint32_t sites; /* call i uses weights i % sites */
+    uint32_t sites;        /* call i uses weights i % sites */
+    const char *cublas[2]; /* files that even and odd calls come through; NULL: not loaded */
 };
 
 /* One stream's buffers. */

@@ -300,11 +300,28 @@ static void a_checkpoint_is_taken_as_it_is_written(void **state)
     assert_string_equal(settings.model, "/models/flash");
 }
 
+static void the_reference_has_three_back_ends(void **state)
+{
+    READ("MHCSHADOW_ROWS=16");
+    assert_int_equal(settings.reference, MHCS_REFERENCE_KERNEL);
+    READ("MHCSHADOW_REFERENCE=host");
+    assert_silent();
+    assert_int_equal(settings.reference, MHCS_REFERENCE_HOST);
+    READ("MHCSHADOW_REFERENCE=cublas");
+    assert_silent();
+    assert_int_equal(settings.reference, MHCS_REFERENCE_CUBLAS);
+    READ("MHCSHADOW_REFERENCE=fp64");
+    WARNED("MHCSHADOW_REFERENCE=fp64", "kernel, cublas or host", "using kernel");
+    assert_int_equal(settings.reference, MHCS_REFERENCE_KERNEL);
+}
+
 static void what_this_version_lacks_is_ignored_and_said(void **state)
 {
     static const char *const asks[] = {
-        "MHCSHADOW_GRAPHS=1",        "MHCSHADOW_CALLSITES=on",     "MHCSHADOW_CUPTI=1",
-        "MHCSHADOW_METRICS=/m.prom", "MHCSHADOW_REFERENCE=cublas",
+        "MHCSHADOW_GRAPHS=1",
+        "MHCSHADOW_CALLSITES=on",
+        "MHCSHADOW_CUPTI=1",
+        "MHCSHADOW_METRICS=/m.prom",
     };
 
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
@@ -314,15 +331,9 @@ static void what_this_version_lacks_is_ignored_and_said(void **state)
         assert_false(settings.graphs);
         assert_false(settings.callsites);
         assert_false(settings.cupti);
-        assert_int_equal(settings.reference, MHCS_REFERENCE_KERNEL);
     }
     READ("MHCSHADOW_GRAPHS=0", "MHCSHADOW_CALLSITES=0", "MHCSHADOW_CUPTI=0");
     assert_silent();
-    READ("MHCSHADOW_REFERENCE=host");
-    assert_silent();
-    assert_int_equal(settings.reference, MHCS_REFERENCE_HOST);
-    READ("MHCSHADOW_REFERENCE=fp64");
-    WARNED("MHCSHADOW_REFERENCE=fp64", "kernel or host", "using kernel");
     READ("MHCSHADOW_CUPTI=maybe");
     WARNED("MHCSHADOW_CUPTI=maybe", "0 or 1");
 }
@@ -385,6 +396,7 @@ int main(void)
         cmocka_unit_test(an_inert_library_says_nothing),
         cmocka_unit_test(the_log_takes_a_level_and_perhaps_a_file),
         cmocka_unit_test(a_checkpoint_is_taken_as_it_is_written),
+        cmocka_unit_test(the_reference_has_three_back_ends),
         cmocka_unit_test(what_this_version_lacks_is_ignored_and_said),
         cmocka_unit_test(an_unknown_name_is_named_with_the_nearest),
         cmocka_unit_test(of_two_entries_of_a_name_the_first_counts),

@@ -10,6 +10,7 @@
 
 const struct precision check_host = {"host fp64", U, U};
 const struct precision check_device = {"device", 4 * U, 16 * U};
+const struct precision check_cublas = {"cuBLAS", 4 * U, 16 * U};
 
 /* Where a value belongs, for the message. */
 struct place {

@@ -20,6 +20,10 @@ extern const struct precision check_host;
  * round each entry some 100 times, but every pass also takes back the last one's error: 16 * 2^-24.
  */
 extern const struct precision check_device;
+/* The same with the coefficients by cuBLAS, which adds in an order of its own: partial sums of
+ * random sign are smaller than abs_dot by sqrt(K), so that K roundings one after another leave half
+ * of 2^-24 of abs_dot, whatever K. */
+extern const struct precision check_cublas;
 
 /* Number of values out of bounds, each named on stderr with its case, row and bound. y: [K/4] of
  * each path, or NULL. */

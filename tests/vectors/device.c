@@ -2,18 +2,20 @@
 #include "device.h"
 
 #include <cuda.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/fatbin.h"
+#include "shadow/own_cublas.h"
 
 #define ALLOCATIONS 64
 
 static struct {
     CUcontext context;
     CUmodule module;
-    CUfunction kernel[4];
+    CUfunction kernel[5];
     CUdeviceptr allocation[ALLOCATIONS];
     int allocations;
 } device;
@@ -32,14 +34,14 @@ static void check(CUresult rc, const char *call)
 void device_open(void)
 {
     static const char *const names[] = {"mhcs_snapshot", "mhcs_reference", "mhcs_compare",
-                                        "mhcs_fingerprint"};
+                                        "mhcs_fingerprint", "mhcs_widen"};
     CUdevice ordinal;
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&ordinal, 0));
     CHECK(cuDevicePrimaryCtxRetain(&device.context, ordinal));
     CHECK(cuCtxSetCurrent(device.context));
     CHECK(cuModuleLoadData(&device.module, mhcs_kernels_fatbin));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         CHECK(cuModuleGetFunction(&device.kernel[i], device.module, names[i]));
 }
 
@@ -87,7 +89,8 @@ void device_reset(void)
 void device_launch(enum device_kernel kernel, uint32_t blocks, void *params)
 {
     static const unsigned threads[] = {MHCS_SNAPSHOT_THREADS, MHCS_REFERENCE_THREADS,
-                                       MHCS_COMPARE_THREADS, MHCS_FINGERPRINT_THREADS};
+                                       MHCS_COMPARE_THREADS, MHCS_FINGERPRINT_THREADS,
+                                       MHCS_WIDEN_THREADS};
     CHECK(cuLaunchKernel(device.kernel[kernel], blocks, 1, 1, threads[kernel], 1, 1, 0, NULL,
                          (void *[]){params}, NULL));
     CHECK(cuCtxSynchronize());
@@ -112,8 +115,31 @@ static struct uploaded upload(const struct kernel_case *c)
         .coefficients_bytes = rows * MHCS_COEFFICIENTS * sizeof(float)};
 }
 
+/* The GEMM of `p` by the engine's code, in an engine that has no more than it needs. */
+static void run_cublas(const struct mhcs_reference_params *p)
+{
+    static const struct mhcs_cublas cublas = {"libcublas.so.13", 130100};
+    static const struct mhcs_settings largest = {.rows = MHCS_ROWS_MAX};
+    static struct mhcs_engine engine;
+    struct mhcs_own_cublas *own;
+
+    if (!engine.scratch) {
+        CHECK(cuMemAlloc(&engine.scratch, mhcs_own_cublas_scratch(&largest)));
+        engine.widen = device.kernel[DEVICE_WIDEN];
+        if (mhcs_driver(&engine.driver) < 0 || !dlopen(cublas.path, RTLD_LAZY))
+            exit(1);
+    }
+    own = mhcs_own_cublas_of(&engine, &cublas);
+    if (!own || !mhcs_own_cublas_gemm(own, &engine, p)) {
+        fprintf(stderr, "cuBLAS: %s\n", own ? mhcs_own_cublas_trouble(own) : "no memory");
+        exit(1);
+    }
+    CHECK(cuCtxSynchronize());
+}
+
 static struct mhcs_reference_params run_reference(const struct kernel_case *c,
-                                                  const struct uploaded *at, bool checkpoint)
+                                                  const struct uploaded *at, bool checkpoint,
+                                                  bool by_cublas)
 {
     struct mhcs_reference_params p = {.fn = checkpoint ? at->checkpoint : at->fn,
                                       .x = at->x,
@@ -129,14 +155,19 @@ static struct mhcs_reference_params run_reference(const struct kernel_case *c,
                                       .raw = device_new(at->coefficients_bytes, 0),
                                       .abs_dot = device_new(at->coefficients_bytes, 0),
                                       .square_sum = device_new(c->rows * sizeof(float), 0)};
-    device_launch(DEVICE_REFERENCE, c->rows, &p);
+    struct mhcs_reference_params rest = p;
+    if (by_cublas) {
+        run_cublas(&p);
+        rest.raw = 0;
+    }
+    device_launch(DEVICE_REFERENCE, c->rows, &rest);
     return p;
 }
 
 void device_reference(const struct kernel_case *c, bool checkpoint, const struct reference_out *out)
 {
     const struct uploaded at = upload(c);
-    const struct mhcs_reference_params p = run_reference(c, &at, checkpoint);
+    const struct mhcs_reference_params p = run_reference(c, &at, checkpoint, false);
     for (uint32_t r = 0; r < c->rows; r++) {
         const size_t row = (size_t)r * MHCS_COEFFICIENTS, bytes = c->coefficients * sizeof(float);
         device_download(out->raw + row, p.raw + row * sizeof(float), bytes);
@@ -147,12 +178,13 @@ void device_reference(const struct kernel_case *c, bool checkpoint, const struct
 }
 
 /* Results land in pinned host memory mapped into the device, as in the engine. */
-void device_compare(const struct kernel_case *c, struct mhcs_row_result *results, float *y)
+void device_compare(const struct kernel_case *c, bool by_cublas, struct mhcs_row_result *results,
+                    float *y)
 {
     const struct uploaded at = upload(c);
-    const struct mhcs_reference_params operands = run_reference(c, &at, false);
+    const struct mhcs_reference_params operands = run_reference(c, &at, false, by_cublas);
     const struct mhcs_reference_params checkpoint =
-        at.checkpoint ? run_reference(c, &at, true) : (struct mhcs_reference_params){0};
+        at.checkpoint ? run_reference(c, &at, true, by_cublas) : (struct mhcs_reference_params){0};
     const size_t y_bytes = sizeof(float) * MHCS_PATHS * c->rows * (c->k / 4);
     void *pinned;
     CUdeviceptr pinned_address;

@@ -7,7 +7,13 @@
 
 #include "mirror.h"
 
-enum device_kernel { DEVICE_SNAPSHOT, DEVICE_REFERENCE, DEVICE_COMPARE, DEVICE_FINGERPRINT };
+enum device_kernel {
+    DEVICE_SNAPSHOT,
+    DEVICE_REFERENCE,
+    DEVICE_COMPARE,
+    DEVICE_FINGERPRINT,
+    DEVICE_WIDEN
+};
 
 void device_open(void);
 void device_close(void);
@@ -27,7 +33,9 @@ void device_launch(enum device_kernel kernel, uint32_t blocks, void *params);
 void device_reference(const struct kernel_case *c, bool checkpoint,
                       const struct reference_out *out);
 
-/* mhcs_reference and mhcs_compare as the engine launches them. y [MHCS_PATHS][R][K/4], or NULL. */
-void device_compare(const struct kernel_case *c, struct mhcs_row_result *results, float *y);
+/* mhcs_reference and mhcs_compare as the engine launches them. y [MHCS_PATHS][R][K/4], or NULL.
+ * by_cublas: the coefficients by the simulated cuBLAS. */
+void device_compare(const struct kernel_case *c, bool by_cublas, struct mhcs_row_result *results,
+                    float *y);
 
 #endif

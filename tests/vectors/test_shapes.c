@@ -103,12 +103,14 @@ static int reference_is_accurate(const char *name, const struct kernel_case *c,
 
 static int agrees_with_oracle(const char *name, const struct kernel_case *c,
                               const struct mhcs_row_result *device,
+                              const struct mhcs_row_result *cublas,
                               const struct mhcs_row_result *host)
 {
     int bad = 0;
     for (uint32_t r = 0; r < c->rows; r++) {
         struct oracle_row want = oracle_row(c, r);
         bad += check_row(name, &check_device, c, r, &want, &device[r], NULL);
+        bad += check_row(name, &check_cublas, c, r, &want, &cublas[r], NULL);
         bad += check_row(name, &check_host, c, r, &want, &host[r], NULL);
         oracle_free(&want);
     }
@@ -123,12 +125,13 @@ static int try_shape(const struct case_shape *shape, uint64_t seed)
     struct kernel_case c = random_case(shape, seed);
     const struct mhcs_host_slot slot = case_host_slot(&c);
     struct mhcs_row_result *const device = calloc(c.rows, sizeof(*device));
+    struct mhcs_row_result *const cublas = calloc(c.rows, sizeof(*cublas));
     struct mhcs_row_result *const mirror = calloc(c.rows, sizeof(*mirror));
     struct mhcs_row_result *const host = calloc(c.rows, sizeof(*host));
     struct reference_out operands = new_out(c.rows), checkpoint = new_out(c.rows);
     double worst = 0;
     int bad = 0;
-    if (!device || !mirror || !host)
+    if (!device || !cublas || !mirror || !host)
         abort();
 
     mirror_reference(&c, c.fn_bytes, c.fn_dtype, &operands);
@@ -139,15 +142,17 @@ static int try_shape(const struct case_shape *shape, uint64_t seed)
         bad += reference_is_the_mirror(name, &c, true, &checkpoint);
     }
     mirror_compare(&c, &operands, c.checkpoint ? &checkpoint : NULL, mirror);
-    device_compare(&c, device, NULL);
+    device_compare(&c, false, device, NULL);
     bad += check_same(name, mirror, device, c.rows);
+    device_compare(&c, true, cublas, NULL);
     bad += mhcs_host_reference(&slot, &c.model, host) != 0;
-    bad += agrees_with_oracle(name, &c, device, host);
+    bad += agrees_with_oracle(name, &c, device, cublas, host);
     printf("%s: reference off by %.1e: %s\n", name, worst, bad ? "WRONG" : "good");
 
     free_out(&operands);
     free_out(&checkpoint);
     free(device);
+    free(cublas);
     free(mirror);
     free(host);
     case_free(&c);
@@ -189,7 +194,7 @@ static int try_special_rows(bool normalised, uint64_t seed)
     const struct mhcs_host_slot slot = case_host_slot(&c);
     mirror_reference(&c, c.fn_bytes, c.fn_dtype, &operands);
     mirror_compare(&c, &operands, NULL, mirror);
-    device_compare(&c, device, NULL);
+    device_compare(&c, false, device, NULL);
     bad += check_same(name, mirror, device, ROWS);
     bad += mhcs_host_reference(&slot, &c.model, host) != 0;
     for (int r = 0; r < ROWS; r++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every vector (README.md) of $MHCSHADOW_TEST_VECTORS, by default of this folder: the oracle gives
- * the file's values, and the host back end, the fp32 maths on the host and the kernels on the
- * device give the oracle's.
+ * the file's values, and the three back ends (fp64 on the host, the kernels, cuBLAS) and the fp32
+ * maths on the host give the oracle's within their rounding, and so each other's.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -51,8 +51,10 @@ static int check_vector(const char *name, const cJSON *json)
     }
     bad += mhcs_host_reference(&slot, &c.model, results) != 0;
     bad += check_results(name, &check_host, &c, want, results, NULL, zero_row);
-    device_compare(&c, results, y);
+    device_compare(&c, false, results, y);
     bad += check_results(name, &check_device, &c, want, results, y, zero_row);
+    device_compare(&c, true, results, y);
+    bad += check_results(name, &check_cublas, &c, want, results, y, zero_row);
     printf("%s: K %u, %u rows: %s\n", name, c.k, c.rows, bad ? "WRONG" : "as the oracle");
 
     for (uint32_t r = 0; r < c.rows; r++)

@@ -106,16 +106,34 @@ with e2e.scratch() as work:
             e2e.expect(good, f"{what}: {column} {value:.3e}, expected {expected or 'fp32 noise'}")
         e2e.expect(report.returncode == 0 and "Weights" not in report.stdout, f"{what}: the report passes and has no finding")
 
-    # The host back end and the fp32 one agree.
+    # Of the same traffic the three back ends say the same, within the rounding of fp32.
     def by_row(rows):  # x differs from call to call: its rms tells the row
         return {(r["site_name"], r["row"], round(r["rms"], 5)): r for r in rows}
 
-    kernel, host = by_row(run(file, file, passes=2)[0]), by_row(run(file, file, passes=2, REFERENCE="host")[0])
-    both = kernel.keys() & host.keys()
-    off = max(abs(kernel[k]["checkpoint_rel"] - host[k]["checkpoint_rel"]) for k in both)
-    e2e.expect(len(both) > 64 and off < 2e-6, f"host: checkpoint_rel of {len(both)} rows agrees within {off:.1e}")
-    host = host.values()
-    e2e.expect(rms(host, "checkpoint_rel") > 1.2 * rms(host, "operands_rel"), "host: checkpoint and operands apart")
+    def check_line(report):
+        return next(line.strip() for line in report.stdout.splitlines() if "self-check" in line)
+
+    kernel, facts, report, _ = run(file, file, passes=2)
+    kernel, seen = by_row(kernel), {"kernel": e2e.counters(facts)}
+    e2e.expect("fp32 reference (the library's kernel) against fp64" in check_line(report), f"kernel: {check_line(report)}")
+    for back_end, self_check in (("cublas", "fp32 reference (cuBLAS) against fp64"), ("host", "fp64 itself")):
+        rows, facts, report, _ = run(file, file, passes=2, REFERENCE=back_end)
+        other, seen[back_end] = by_row(rows), e2e.counters(facts)
+        both = kernel.keys() & other.keys()
+        for reference in ("operands", "checkpoint"):
+            off = max(math.sqrt(sum((a - b) ** 2 for a, b in zip(kernel[k][reference][:n], other[k][reference][:n]))
+                                / sum(a * a for a in kernel[k][reference][:n]))
+                      for k in both for n in [4 if kernel[k]["role"] == "head" else 24])
+            e2e.expect(len(both) > 64 and 0 < off < 2e-6, f"{back_end}: {reference} of {len(both)} rows agree within {off:.1e}, and not to the bit")
+            rel = max(abs(kernel[k][f"{reference}_rel"] - other[k][f"{reference}_rel"]) for k in both)
+            e2e.expect(rel < 2e-6, f"{back_end}: {reference}_rel agrees within {rel:.1e}")
+        e2e.expect(rms(rows, "checkpoint_rel") > 1.2 * rms(rows, "operands_rel"), f"{back_end}: checkpoint and operands apart")
+        e2e.expect(self_check in check_line(report), f"{back_end}: {check_line(report)}")
+        modes = {e["mode"] for f in facts for e in f.get("events", []) if e["event"] in ("armed", "fallback")}
+        e2e.expect(modes == {back_end}, f"{back_end}: the reference runs as {modes}")
+    calls = {(c["seen"], c["matched"], c["sampled"]) for c in seen.values()}
+    e2e.expect(len(calls) == 1, f"the reference's own cuBLAS calls are not the application's: {calls}")
+    e2e.expect(seen["cublas"]["checked_cublas"] == seen["cublas"]["checked"] > 0, "cublas: what was checked was by cuBLAS")
 
     # Memory for two slots and the weights is enough.
     small = run(file, file, passes=2, MEM_MB=1, HEADROOM_MB=1)[0]

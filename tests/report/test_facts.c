@@ -19,9 +19,11 @@ static void counters_of_a_file_are_cumulative_and_files_add_up(void **unused)
     struct mhcs_facts facts = {0};
 
     add(&facts, "{\"counters\":{\"seen\":10,\"matched\":5,\"reasons\":{\"no_slot\":1}}}");
-    add(&facts, "{\"counters\":{\"seen\":30,\"matched\":9,\"reasons\":{\"no_slot\":2}}}");
+    add(&facts,
+        "{\"counters\":{\"seen\":30,\"matched\":9,\"reasons\":{\"no_slot\":2},\"checked\":3}}");
     mhcs_facts_end_file(&facts);
-    add(&facts, "{\"counters\":{\"seen\":7,\"matched\":4,\"captured\":3}}");
+    add(&facts, "{\"counters\":{\"seen\":7,\"matched\":4,\"captured\":3,\"checked\":2,"
+                "\"checked_cublas\":1}}");
     mhcs_facts_end_file(&facts);
     mhcs_facts_end_file(&facts); /* a file without counters */
     assert_true(facts.counted);
@@ -29,6 +31,8 @@ static void counters_of_a_file_are_cumulative_and_files_add_up(void **unused)
     assert_int_equal(facts.counter[MHCS_MATCHED], 13);
     assert_int_equal(facts.counter[MHCS_CAPTURED], 3);
     assert_int_equal(facts.reason[MHCS_REASON_NO_SLOT], 2);
+    assert_int_equal(facts.checked, 5);
+    assert_int_equal(facts.checked_cublas, 1);
     mhcs_facts_free(&facts);
 }
 

@@ -319,6 +319,8 @@ static void set_counters(struct mhcs_facts *facts, const cJSON *counters)
         facts->file_counter[i] = get_count(counters, keys[i]);
     for (int i = 0; i < MHCS_REASONS_COUNT; i++)
         facts->file_reason[i] = get_count(get(counters, "reasons"), reason_keys[i]);
+    facts->file_checked = get_count(counters, "checked");
+    facts->file_checked_cublas = get_count(counters, "checked_cublas");
 }
 
 /* A notice of a reason that is known says what the counters say with a number. */
@@ -379,7 +381,10 @@ void mhcs_facts_end_file(struct mhcs_facts *facts)
         facts->counter[i] += facts->file_counter[i];
     for (int i = 0; i < MHCS_REASONS_COUNT; i++)
         facts->reason[i] += facts->file_reason[i];
+    facts->checked += facts->file_checked;
+    facts->checked_cublas += facts->file_checked_cublas;
     facts->file_counted = false;
+    facts->file_checked = facts->file_checked_cublas = 0;
     memset(facts->file_counter, 0, sizeof(facts->file_counter));
     memset(facts->file_reason, 0, sizeof(facts->file_reason));
 }

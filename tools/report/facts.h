@@ -55,11 +55,13 @@ struct mhcs_facts {
     bool counted;       /* some file has counters */
     uint64_t counter[MHCS_COUNTERS];
     uint64_t reason[MHCS_REASONS_COUNT];
+    uint64_t checked, checked_cublas; /* samples checked against fp64; of these by cuBLAS */
 
     /* Of the file being read: cumulative, so that the last frame wins. */
     bool file_counted;
     uint64_t file_counter[MHCS_COUNTERS];
     uint64_t file_reason[MHCS_REASONS_COUNT];
+    uint64_t file_checked, file_checked_cublas;
 };
 
 /* One J frame; text that is not JSON is ignored (its checksum was right, its meaning unknown).

@@ -202,8 +202,18 @@ static void print_rows(FILE *out, const struct mhcs_report *report)
                           : "no prefill row was seen: nothing is known about prefill.");
 }
 
-static void print_check(FILE *out, const struct mhcs_stat *check)
+/* Which back end the check was of. */
+static const char *checked_back_end(const struct mhcs_facts *facts)
 {
+    return facts->checked == 0                       ? ""
+           : facts->checked_cublas == 0              ? " (the library's kernel)"
+           : facts->checked_cublas == facts->checked ? " (cuBLAS)"
+                                                     : " (cuBLAS and the library's kernel)";
+}
+
+static void print_check(FILE *out, const struct mhcs_report *report)
+{
+    const struct mhcs_stat *check = &report->collect->check;
     char rms[MHCS_NUMBER_BYTES], max[MHCS_NUMBER_BYTES];
 
     if (check->hist.count == 0)
@@ -212,8 +222,8 @@ static void print_check(FILE *out, const struct mhcs_stat *check)
             "no row was compared with fp64 (a reference of kind \"host\" is fp64 itself)");
     else
         print_wrapped(out, "  self-check: ",
-                      "fp32 reference against fp64, rms %s, max %s over %" PRIu64 " rows",
-                      mhcs_text_number(mhcs_stat_rms(check), rms),
+                      "fp32 reference%s against fp64, rms %s, max %s over %" PRIu64 " rows",
+                      checked_back_end(&report->facts), mhcs_text_number(mhcs_stat_rms(check), rms),
                       mhcs_text_number(check->max, max), check->hist.count);
 }
 
@@ -232,7 +242,7 @@ void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
     print_distinct(out, "events", &report->facts.events);
     if (report->collect->rows > 0) {
         print_rows(out, report);
-        print_check(out, &report->collect->check);
+        print_check(out, report);
     }
     fputc('\n', out);
 }

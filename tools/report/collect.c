@@ -11,16 +11,6 @@
 
 #include "kernels/mhc_metrics.h"
 
-enum mhcs_phase mhcs_phase_of(const struct mhcs_record *record)
-{
-    return record->graph || record->tokens <= MHCS_DECODE_TOKENS_MAX ? MHCS_DECODE : MHCS_PREFILL;
-}
-
-const char *mhcs_phase_name(enum mhcs_phase phase)
-{
-    return phase == MHCS_PREFILL ? "prefill" : "decode";
-}
-
 struct mhcs_collect *mhcs_collect_new(void)
 {
     struct mhcs_collect *collect = calloc(1, sizeof(*collect));
@@ -28,6 +18,7 @@ struct mhcs_collect *mhcs_collect_new(void)
     if (collect) {
         collect->first = INT64_MAX;
         collect->last = INT64_MIN;
+        mhcs_timeline_init(&collect->timeline);
     }
     return collect;
 }
@@ -58,6 +49,7 @@ void mhcs_collect_free(struct mhcs_collect *collect)
     }
     for (size_t i = 0; i < collect->paths; i++)
         free(collect->path[i]);
+    mhcs_timeline_clear(&collect->timeline);
     free(collect);
 }
 
@@ -77,6 +69,7 @@ static int find_site(struct mhcs_collect *collect, const struct mhcs_record *rec
     struct mhcs_site_line **found, *site;
 
     snprintf(key.name, sizeof(key.name), "%s", record->site_name);
+    snprintf(key.role, sizeof(key.role), "%s", record->role ? record->role : "");
     found = tfind(&key, &collect->site_tree, compare_names);
     *ret_site = found ? *found : NULL;
     if (found || collect->sites == MHCS_COLLECT_SITES_MAX)
@@ -220,7 +213,7 @@ static void add_to_line(struct mhcs_line *line, enum mhcs_path reference,
 
 static void add_reference(struct mhcs_collect *collect, const struct mhcs_record *record,
                           enum mhcs_path reference, struct mhcs_line *line, struct mhcs_cell *cell,
-                          struct mhcs_path_line *path)
+                          struct mhcs_path_line *path, struct mhcs_moment *moment)
 {
     const struct mhcs_row_result *result = record->result;
     const uint32_t coefficients = coefficients_of(record);
@@ -243,9 +236,13 @@ static void add_reference(struct mhcs_collect *collect, const struct mhcs_record
             mhcs_evidence_add(evidence[i], metrics->rel, known ? &noise : NULL,
                               result->raw[MHCS_PRODUCTION], result->raw[reference], coefficients);
     }
-    if (isfinite(metrics->rel))
+    if (reference == MHCS_OPERANDS)
+        moment->nonfinite += result->nonfinite == MHCS_NONFINITE_PRODUCTION;
+    if (isfinite(metrics->rel)) {
+        mhcs_moment_add(moment, metrics->rel, known ? noise.high : NAN);
         add_ulps(collect, reference, result->raw[MHCS_PRODUCTION], result->raw[reference],
                  coefficients);
+    }
 }
 
 int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record)
@@ -254,6 +251,7 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     struct mhcs_line *line = NULL;
     struct mhcs_path_line *path;
     struct mhcs_site_line *site;
+    struct mhcs_timeline_bin *bin;
     int ret;
 
     ret = find_site(collect, record, &site);
@@ -261,6 +259,8 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
         ret = find_path(collect, record->path, &path);
     if (!ret && site)
         ret = find_cell(site, record, &line, &cell);
+    if (!ret)
+        ret = mhcs_timeline_find(&collect->timeline, record->time, &bin);
     if (ret)
         return ret;
     add_counts(collect, record);
@@ -273,7 +273,7 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     for
         MHCS_EACH_REFERENCE(r)
     if (r == MHCS_OPERANDS || record->checkpoint)
-        add_reference(collect, record, r, line, cell, path);
+        add_reference(collect, record, r, line, cell, path, &bin->moment[mhcs_phase_of(record)][r]);
     return 0;
 }
 

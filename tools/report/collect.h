@@ -9,14 +9,10 @@
 
 #include "shadow/trace/trace.h"
 #include "tools/report/noise.h"
+#include "tools/report/phase.h"
 #include "tools/report/stats.h"
+#include "tools/report/timeline.h"
 #include "tools/report/verdict.h"
-
-enum mhcs_phase { MHCS_PREFILL, MHCS_DECODE };
-#define MHCS_PHASES            2
-#define MHCS_DECODE_TOKENS_MAX 64 /* a call with more token rows, not from a graph, is prefill */
-enum mhcs_phase mhcs_phase_of(const struct mhcs_record *record);
-const char *mhcs_phase_name(enum mhcs_phase phase);
 
 /* References index arrays by enum mhcs_path; [MHCS_PRODUCTION] stays unused. */
 #define MHCS_EACH_REFERENCE(r) (enum mhcs_path r = MHCS_OPERANDS; r < MHCS_PATHS; r++)
@@ -38,6 +34,7 @@ struct mhcs_line {
 #define MHCS_COLLECT_SITES_MAX 1024 /* rows of further sites count in the totals alone */
 struct mhcs_site_line {
     char name[MHCS_SITE_LINE_BYTES];
+    char role[8];  /* attn, ffn, head; "": unknown */
     int16_t layer; /* -1: unknown */
     struct mhcs_line *line[MHCS_PHASES];
 };
@@ -69,6 +66,7 @@ struct mhcs_collect {
     struct mhcs_stat defect;                               /* production minus reference */
     struct mhcs_stat check;
     struct mhcs_cell other[MHCS_PHASES]; /* sites beyond MHCS_COLLECT_SITES_MAX */
+    struct mhcs_timeline timeline;
 
     void *site_tree; /* tsearch(3) by name */
     struct mhcs_site_line *site[MHCS_COLLECT_SITES_MAX];

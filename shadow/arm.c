@@ -315,6 +315,7 @@ static void release(struct mhcs_engine *e)
     if (e->pinned) {
         driver->cuMemHostUnregister(e->pinned);
         munmap(e->pinned, e->pinned_bytes);
+        e->pinned = NULL;
     }
     if (e->arena) {
         driver->cuMemFree_v2(e->arena);

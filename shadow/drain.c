@@ -61,17 +61,32 @@ static void sleep_until(int64_t until, bool busy)
     atomic_store(&awake, true);
 }
 
-/* True: something was finished. *ret_busy: something is in flight. */
-static bool serve_all(bool *ret_busy)
+/* A new context may have come in the place of an old one, whose entry the next one could need. */
+static bool any_is_new(void)
+{
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        const struct mhcs_engine *engine = mhcs_engine_at(i);
+
+        if (engine && !engine->drain.greeted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `look`: also ask idle contexts whether they are still there. True: something was finished.
+ * *ret_busy: something is in flight. */
+static bool serve_all(bool look, bool *ret_busy)
 {
     bool progress = false;
 
+    look |= any_is_new();
     *ret_busy = false;
     for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
         struct mhcs_engine *engine = mhcs_engine_at(i);
 
         if (engine) {
-            progress |= mhcs_serve(&book, engine);
+            progress |= mhcs_serve(&book, engine, look);
             *ret_busy |= mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && engine->drain.queued > 0;
         }
     }
@@ -81,13 +96,15 @@ static bool serve_all(bool *ret_busy)
 static void run_until_exit(void)
 {
     int64_t next_flush = mhcs_clock(CLOCK_MONOTONIC) + MHCS_SECOND;
+
     while (!atomic_load(&leaving)) {
+        const bool due = mhcs_clock(CLOCK_MONOTONIC) >= next_flush;
         bool busy;
-        const bool progress = serve_all(&busy);
+        const bool progress = serve_all(due, &busy);
         const int64_t now = mhcs_clock(CLOCK_MONOTONIC);
         int64_t until = next_flush;
 
-        if (now >= next_flush) {
+        if (due) {
             mhcs_book_flush(&book);
             next_flush = now + MHCS_SECOND;
             until = next_flush;
@@ -107,7 +124,7 @@ static void finish_in_flight(void)
     bool busy;
 
     for (;;) {
-        const bool progress = serve_all(&busy);
+        const bool progress = serve_all(false, &busy);
         const int64_t now = mhcs_clock(CLOCK_MONOTONIC);
 
         last_progress = progress ? now : last_progress;

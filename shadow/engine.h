@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One engine per CUDA context: the module, a stream of least priority, an arena cut into slots.
  *
- * Engines live in a fixed table that is only added to. An application thread finds its engine by
- * the current context; the first one to come arms it, others meanwhile drop their samples.
+ * Engines live in a fixed table. An application thread finds its engine by the current context; the
+ * first one to come arms it, others meanwhile drop their samples. When the context is gone the
+ * drain thread gives back what is left of the engine, and its entry serves another context: whoever
+ * uses an engine must hold it, and who comes back to it later asks for it by its key.
  */
 #ifndef MHCS_ENGINE_H
 #define MHCS_ENGINE_H
@@ -21,10 +23,11 @@ struct mhcs_model_site;
 struct mhcs_own_cublas;
 
 enum mhcs_engine_state {
+    MHCS_ENGINE_FREE,
     MHCS_ENGINE_ARMING, /* from the moment the entry is claimed */
     MHCS_ENGINE_ARMED,
     MHCS_ENGINE_DISARMING, /* one thread is writing down why */
-    MHCS_ENGINE_DISARMED,  /* for good */
+    MHCS_ENGINE_DISARMED,  /* until its context is gone */
 };
 
 enum mhcs_mode {
@@ -44,8 +47,10 @@ struct mhcs_fallback {
 #define MHCS_FALLBACKS_MAX 3
 
 struct mhcs_engine {
-    atomic_uint_fast64_t key; /* of the context; 0: entry not in use. Set once by CAS */
-    atomic_int state;         /* enum mhcs_engine_state; ARMED is stored with release */
+    atomic_uint_fast64_t
+        key;          /* of the context; 0: it is nobody's any more. seq_cst, as is `held` */
+    atomic_int state; /* enum mhcs_engine_state; ARMED is stored with release */
+    atomic_uint held; /* any thread, while it uses what follows. */
 
     /* Written by the arming thread, constant once `state` is ARMED. */
     const struct mhcs_driver *driver;
@@ -89,6 +94,7 @@ struct mhcs_engine {
         const struct mhcs_model_site *uploaded; /* whose weights are there */
         struct mhcs_own_cublas *own_cublas;     /* list */
         bool greeted, parted;
+        bool gone; /* the context is no more */
     } drain;
 };
 
@@ -98,16 +104,27 @@ static inline uint32_t mhcs_engine_chunks(const struct mhcs_engine *engine, uint
     return (uint32_t)((bytes + engine->chunk_bytes - 1) / engine->chunk_bytes);
 }
 
-/* What identifies a context: a new one may get the address of one destroyed. 0: the driver no
- * longer knows it. */
+/* What identifies `context`, which is current: a new one may get the address of one destroyed. 0:
+ * it is destroyed. */
 uint64_t mhcs_engine_key(const struct mhcs_driver *driver, CUcontext context);
 
-/* The engine of `key`, claimed for the caller (state ARMING, *ret_claimed set) if there was none.
- * NULL: the table is full. */
-struct mhcs_engine *mhcs_engine_find(uint64_t key, bool *ret_claimed);
+/* The engine of `key`, held. NULL: there is none, or none any more. Any thread; never waits. */
+struct mhcs_engine *mhcs_engine_hold(uint64_t key);
 
-/* Entry i, NULL where not in use. */
+/* A free entry for `key`, which had none, held and in state ARMING. -EAGAIN: another thread is just
+ * claiming one; -ENOSPC: the table is full. */
+int mhcs_engine_claim(uint64_t key, struct mhcs_engine **ret_engine);
+
+void mhcs_engine_let_go(struct mhcs_engine *engine);
+
+/* Entry i, NULL where not in use. For the drain thread, which holds all engines: it alone gives
+ * them back. */
 struct mhcs_engine *mhcs_engine_at(uint32_t i);
+
+/* Drain thread, when the context is gone: what the host holds for it is given back, and the entry
+ * is free again. The context has taken the rest along. False: someone holds it; to be called again.
+ */
+bool mhcs_engine_retire(struct mhcs_engine *engine);
 
 static inline enum mhcs_engine_state mhcs_engine_state(const struct mhcs_engine *engine)
 {
@@ -119,8 +136,9 @@ static inline enum mhcs_engine_state mhcs_engine_state(const struct mhcs_engine 
 void mhcs_engine_arm(struct mhcs_engine *engine, const struct mhcs_driver *driver,
                      CUcontext context, const struct mhcs_settings *settings);
 
-/* Any thread: no more samples from this engine. `what` is a string constant. Nothing is freed:
- * kernels may be in flight, and cuMemFree would wait for the device. */
+/* Any thread that holds it: no more samples from this engine. `what` is a string constant. Nothing
+ * is freed while the context lives: kernels may be in flight, and cuMemFree waits for the device
+ * with the driver's locks held, on which the application's next launch would wait in turn. */
 void mhcs_engine_disarm(struct mhcs_engine *engine, const char *what, CUresult result);
 
 /* In a forked child: the parent's contexts are not ours. */

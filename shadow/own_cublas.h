@@ -33,7 +33,8 @@ bool mhcs_own_cublas_gemm(struct mhcs_own_cublas *own, const struct mhcs_engine 
 /* Why it does not work, in words; NULL: it does, or that was told before. */
 const char *mhcs_own_cublas_trouble(struct mhcs_own_cublas *own);
 
-/* In a forked child: the handles are the parent's. */
+/* Where the handles are out of reach: with a context that is gone, or the parent's in a forked
+ * child. */
 void mhcs_own_cublas_forget(struct mhcs_engine *engine);
 
 #endif

@@ -53,21 +53,23 @@ static enum mhcs_reason check_capture(const struct mhcs_driver *driver, CUstream
     return result == CUDA_SUCCESS ? TAKEN : MHCS_REASON_STREAM;
 }
 
+/* *ret_engine, unless NULL, is held. */
 static enum mhcs_reason find_engine(const struct mhcs_driver *driver, CUcontext context,
                                     const struct mhcs_settings *settings,
                                     struct mhcs_engine **ret_engine, int64_t *begin)
 {
     const uint64_t key = mhcs_engine_key(driver, context);
-    bool claimed;
 
     if (key == 0) {
         return MHCS_REASON_NO_CONTEXT;
     }
-    *ret_engine = mhcs_engine_find(key, &claimed);
+    *ret_engine = mhcs_engine_hold(key);
     if (!*ret_engine) {
-        return MHCS_REASON_TOO_MANY_CONTEXTS;
-    }
-    if (claimed) {
+        const int error = mhcs_engine_claim(key, ret_engine);
+
+        if (error) {
+            return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_TOO_MANY_CONTEXTS;
+        }
         mhcs_engine_arm(*ret_engine, driver, context, settings);
         mhcs_drain_start();
         *begin = mhcs_clock(CLOCK_MONOTONIC); /* arming is not what the budget bounds */
@@ -105,7 +107,8 @@ static enum mhcs_reason check_operands(const struct mhcs_engine *engine,
     return mhcs_snapshot_in_bounds(engine->driver, gemm, with_old_c) ? TAKEN : MHCS_REASON_OPERAND;
 }
 
-/* Fills the slot's call and takes its early snapshot. */
+/* Fills the slot's call and takes its early snapshot. Behind that the slot is ready to be given
+ * back, should the call never come to its second half. */
 static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *slot,
                            const struct mhcs_gemm *gemm, const struct mhcs_layout *layout,
                            uint32_t rows, uint32_t parts_early)
@@ -113,6 +116,7 @@ static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *s
     const int64_t number = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     const int64_t now = mhcs_clock(CLOCK_REALTIME);
     struct mhcs_slot_call *call = &slot->call;
+    CUresult result = CUDA_SUCCESS;
 
     *call = (struct mhcs_slot_call){
         .gemm = *gemm,
@@ -128,7 +132,46 @@ static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *s
         call->alpha = mhcs_element(gemm->alpha, gemm->scalar_dtype, 0);
         call->beta = mhcs_element(gemm->beta, gemm->scalar_dtype, 0);
     }
-    return parts_early ? mhcs_snapshot(engine, slot, parts_early) : CUDA_SUCCESS;
+    if (parts_early) {
+        result = mhcs_snapshot(engine, slot, parts_early);
+    }
+    if (parts_early && result == CUDA_SUCCESS) {
+        result = engine->driver->cuEventRecord(slot->ready, gemm->stream);
+    }
+    return result;
+}
+
+/* In an engine that is armed, and held. */
+static enum mhcs_reason take_slot(struct mhcs_sample *sample, struct mhcs_engine *engine,
+                                  const struct mhcs_gemm *gemm,
+                                  const struct mhcs_settings *settings)
+{
+    const uint32_t parts_early = early_parts(gemm);
+    const uint32_t rows = gemm->tokens < settings->rows ? (uint32_t)gemm->tokens : settings->rows;
+    struct mhcs_layout layout;
+    enum mhcs_reason reason;
+    CUresult result;
+    int slot;
+
+    mhcs_layout_set(&layout, gemm, rows);
+    if (layout.bytes > engine->largest) {
+        return MHCS_REASON_SHAPE;
+    }
+    reason = check_operands(engine, gemm, parts_early);
+    if (reason != TAKEN) {
+        return reason;
+    }
+    slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
+    if (slot < 0) {
+        return MHCS_REASON_NO_SLOT;
+    }
+    result = begin_call(engine, &engine->slots[slot], gemm, &layout, rows, parts_early);
+    if (result != CUDA_SUCCESS) {
+        mhcs_engine_disarm(engine, "the snapshot before a GEMM", result); /* and the slot with it */
+        return MHCS_REASON_LAUNCH;
+    }
+    *sample = (struct mhcs_sample){atomic_load(&engine->key), (uint32_t)slot};
+    return TAKEN;
 }
 
 static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
@@ -137,13 +180,10 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     const struct mhcs_settings *settings = mhcs_process_settings();
     const struct mhcs_driver *driver;
     struct mhcs_engine *engine = NULL;
-    struct mhcs_layout layout;
     enum mhcs_reason reason;
     CUcontext context;
-    CUresult result;
     CUdevice device;
-    uint32_t rows, parts_early;
-    int error, slot;
+    int error;
 
     if (mhcs_process_off() != TAKEN) {
         return mhcs_process_off();
@@ -159,34 +199,21 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
         mhcs_process_note(gemm->cublas, device);
     }
     if ((reason = check_gemm(gemm)) != TAKEN ||
-        (reason = check_capture(driver, gemm->stream)) != TAKEN ||
-        (reason = find_engine(driver, context, settings, &engine, begin)) != TAKEN) {
+        (reason = check_capture(driver, gemm->stream)) != TAKEN) {
         return reason;
     }
-    if (settings->sample < 1 && !mhcs_budget_allows(&mhcs_hook_budget, settings->budget, *begin)) {
-        return MHCS_REASON_BUDGET;
+    reason = find_engine(driver, context, settings, &engine, begin);
+    if (reason == TAKEN && settings->sample < 1 &&
+        !mhcs_budget_allows(&mhcs_hook_budget, settings->budget, *begin)) {
+        reason = MHCS_REASON_BUDGET;
     }
-    rows = gemm->tokens < settings->rows ? (uint32_t)gemm->tokens : settings->rows;
-    mhcs_layout_set(&layout, gemm, rows);
-    if (layout.bytes > engine->largest) {
-        return MHCS_REASON_SHAPE;
+    if (reason == TAKEN) {
+        reason = take_slot(sample, engine, gemm, settings);
     }
-    parts_early = early_parts(gemm);
-    reason = check_operands(engine, gemm, parts_early);
-    if (reason != TAKEN) {
-        return reason;
+    if (engine) {
+        mhcs_engine_let_go(engine);
     }
-    slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
-    if (slot < 0) {
-        return MHCS_REASON_NO_SLOT;
-    }
-    result = begin_call(engine, &engine->slots[slot], gemm, &layout, rows, parts_early);
-    if (result != CUDA_SUCCESS) {
-        mhcs_engine_disarm(engine, "the snapshot before a GEMM", result); /* and the slot with it */
-        return MHCS_REASON_LAUNCH;
-    }
-    *sample = (struct mhcs_sample){engine, (uint32_t)slot};
-    return TAKEN;
+    return reason;
 }
 
 void mhcs_decline_many(enum mhcs_reason reason, uint64_t n)
@@ -201,7 +228,7 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
     int64_t end;
     enum mhcs_reason reason;
 
-    sample->engine = NULL;
+    sample->engine = 0;
     reason = take(sample, gemm, &begin);
     if (reason != TAKEN) {
         mhcs_decline(reason);
@@ -212,16 +239,64 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
     return true;
 }
 
+/* To the drain thread. */
+static void post(struct mhcs_engine *engine, uint32_t slot)
+{
+    atomic_fetch_or(&engine->posted, UINT64_C(1) << slot);
+    mhcs_drain_wake();
+}
+
+/* The early snapshot may still be writing to the slot: the drain thread waits for it. */
+static void give_back(struct mhcs_engine *engine, uint32_t slot)
+{
+    struct mhcs_slot_call *const call = &engine->slots[slot].call;
+
+    if (call->parts_early) {
+        call->abandoned = true;
+        post(engine, slot);
+    } else {
+        mhcs_slot_release(&engine->pool, slot, call->chunks);
+    }
+}
+
+static enum mhcs_reason finish(struct mhcs_engine *engine, uint32_t i, bool launched)
+{
+    struct mhcs_slot *const slot = &engine->slots[i];
+    CUresult result;
+
+    if (!launched) {
+        give_back(engine, i);
+        return MHCS_REASON_GEMM;
+    }
+    result = mhcs_snapshot_last(engine, slot, MHCS_PART_FN | MHCS_PART_X | MHCS_PART_C);
+    if (result != CUDA_SUCCESS) {
+        mhcs_engine_disarm(engine, "the snapshot behind a GEMM", result);
+        return MHCS_REASON_LAUNCH;
+    }
+    mhcs_count(MHCS_SAMPLED); /* before it can be lost */
+    post(engine, i);
+    return TAKEN;
+}
+
+/* The engine of a sample, held, if it is still armed. */
+static struct mhcs_engine *engine_of(const struct mhcs_sample *sample)
+{
+    struct mhcs_engine *const engine = mhcs_engine_hold(sample->engine);
+
+    if (engine && mhcs_engine_state(engine) != MHCS_ENGINE_ARMED) {
+        mhcs_engine_let_go(engine);
+        return NULL;
+    }
+    return engine;
+}
+
 void mhcs_shadow_forget(struct mhcs_sample *sample)
 {
-    struct mhcs_engine *const engine = sample->engine;
+    struct mhcs_engine *const engine = engine_of(sample);
 
-    if (engine && mhcs_engine_state(engine) == MHCS_ENGINE_ARMED) {
-        const struct mhcs_slot_call *const call = &engine->slots[sample->slot].call;
-
-        if (!call->parts_early) {
-            mhcs_slot_release(&engine->pool, sample->slot, call->chunks);
-        }
+    if (engine) {
+        give_back(engine, sample->slot);
+        mhcs_engine_let_go(engine);
     }
     mhcs_turn_away(MHCS_REASON_UNWOUND);
 }
@@ -229,41 +304,21 @@ void mhcs_shadow_forget(struct mhcs_sample *sample)
 void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
 {
     const int64_t begin = mhcs_clock(CLOCK_MONOTONIC);
-    struct mhcs_engine *const engine = sample->engine;
-    struct mhcs_slot *slot;
-    CUresult result;
+    enum mhcs_reason reason = MHCS_REASON_DISARMED;
+    struct mhcs_engine *engine;
     int64_t end;
 
-    if (!engine) {
+    if (sample->engine == 0) {
         return;
     }
-    if (mhcs_engine_state(engine) != MHCS_ENGINE_ARMED) {
-        mhcs_turn_away(MHCS_REASON_DISARMED);
-        return;
+    engine = engine_of(sample);
+    if (engine) {
+        reason = finish(engine, sample->slot, launched);
+        mhcs_engine_let_go(engine);
     }
-    slot = &engine->slots[sample->slot];
-    if (!launched && !slot->call.parts_early) {
-        mhcs_slot_release(&engine->pool, sample->slot, slot->call.chunks);
-        mhcs_turn_away(MHCS_REASON_GEMM);
-        return;
+    if (reason != TAKEN) {
+        mhcs_turn_away(reason);
     }
-    /* Behind a GEMM that failed the early snapshot may still write to the slot: the drain thread
-     * waits for it before the slot is free again. */
-    slot->call.abandoned = !launched;
-    result =
-        mhcs_snapshot_last(engine, slot, launched ? MHCS_PART_FN | MHCS_PART_X | MHCS_PART_C : 0);
-    if (result != CUDA_SUCCESS) {
-        mhcs_engine_disarm(engine, "the snapshot behind a GEMM", result);
-        mhcs_turn_away(MHCS_REASON_LAUNCH);
-        return;
-    }
-    if (launched) {
-        mhcs_count(MHCS_SAMPLED);
-    } else {
-        mhcs_turn_away(MHCS_REASON_GEMM);
-    }
-    atomic_fetch_or(&engine->posted, UINT64_C(1) << sample->slot);
-    mhcs_drain_wake();
     end = mhcs_clock(CLOCK_MONOTONIC);
     mhcs_budget_spend(&mhcs_hook_budget, mhcs_process_settings()->budget, end, end - begin);
 }

@@ -16,6 +16,9 @@
 
 #define CHECK_ONE_IN 16
 
+/* The engine whose context is current on this thread; 0: none of ours. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t entered;
+
 static bool want_check(struct mhcs_engine *engine, const struct mhcs_slot_call *call)
 {
     const bool first = engine->drain.checks++ == 0;
@@ -180,9 +183,10 @@ static bool poll_queue(struct mhcs_book *book, struct mhcs_engine *engine)
     return progress;
 }
 
-void mhcs_serve_lose(struct mhcs_engine *engine, enum mhcs_reason why)
+uint32_t mhcs_serve_lose(struct mhcs_engine *engine, enum mhcs_reason why)
 {
     uint64_t posted = atomic_exchange_explicit(&engine->posted, 0, memory_order_acquire);
+    uint32_t lost = 0;
 
     for (; posted != 0; posted &= posted - 1) {
         engine->drain.queue[engine->drain.queued++] = (uint8_t)__builtin_ctzll(posted);
@@ -190,57 +194,96 @@ void mhcs_serve_lose(struct mhcs_engine *engine, enum mhcs_reason why)
     for (uint32_t n = 0; n < engine->drain.queued; n++) {
         if (!engine->slots[engine->drain.queue[n]].call.abandoned) {
             mhcs_sample_lost(why);
+            lost++;
         }
     }
     engine->drain.queued = 0;
+    return lost;
 }
 
+/* A context that ends with nothing in flight is no trouble, and arming says itself why it failed.
+ */
 static void part(struct mhcs_book *book, struct mhcs_engine *engine)
 {
-    mhcs_serve_lose(engine, MHCS_REASON_LOST);
-    if (!engine->drain.parted) {
-        engine->drain.parted = true;
-        if (engine->slots) { /* else arming failed, and said so */
-            mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
-                     engine->device, engine->disarm_what,
-                     mhcs_driver_error(engine->driver, engine->disarm_result),
-                     (int)engine->disarm_result);
-        }
-        mhcs_book_disarmed(book, engine);
+    const uint32_t lost = mhcs_serve_lose(engine, MHCS_REASON_LOST);
+
+    if (engine->drain.parted) {
+        return;
     }
+    engine->drain.parted = true;
+    if (engine->drain.gone && lost == 0) {
+        mhcs_log(MHCS_LOG_INFO, "device %d: a context has ended", engine->device);
+        return;
+    }
+    if (engine->slots) {
+        mhcs_log(MHCS_LOG_WARN, "device %d: %s failed with %s (%d); its context is not sampled",
+                 engine->device, engine->disarm_what,
+                 mhcs_driver_error(engine->driver, engine->disarm_result),
+                 (int)engine->disarm_result);
+    }
+    mhcs_book_disarmed(book, engine);
 }
 
-static bool work_on(struct mhcs_book *book, struct mhcs_engine *engine)
+/* Makes the engine's context current, and finds out whether it is still the one that was armed.
+ *
+ * The documentation leaves it undefined what becomes of a destroyed context's handle when it is
+ * used again; but a context that is destroyed while it is current on another thread stays so and
+ * answers with an error. So what is current already is not made so again: with one context in the
+ * process its handle is used once, and with primary ones, whose handles last, there is no danger
+ * either. */
+static CUresult enter(struct mhcs_engine *engine)
 {
-    CUresult result;
+    const uint64_t key = atomic_load(&engine->key);
+    CUresult result = CUDA_SUCCESS;
 
-    if (!engine->drain.greeted) {
-        engine->drain.greeted = true;
+    if (entered != key) {
+        result = engine->driver->cuCtxSetCurrent(engine->context);
+        entered = result == CUDA_SUCCESS ? key : 0;
+    }
+    /* A device reset keeps the address, and a new context may get that of a destroyed one. */
+    if (result == CUDA_SUCCESS && mhcs_engine_key(engine->driver, engine->context) != key) {
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT) {
+        engine->drain.gone = true;
+        entered = 0;
+    }
+    return result;
+}
+
+static bool has_work(const struct mhcs_engine *engine)
+{
+    return engine->drain.queued > 0 ||
+           atomic_load_explicit(&engine->posted, memory_order_relaxed) != 0;
+}
+
+bool mhcs_serve(struct mhcs_book *book, struct mhcs_engine *engine, bool look)
+{
+    const enum mhcs_engine_state state = mhcs_engine_state(engine);
+    bool progress = false;
+
+    if (state != MHCS_ENGINE_ARMED && state != MHCS_ENGINE_DISARMED) {
+        return false; /* another thread is at it */
+    }
+    if (!engine->drain.greeted && state == MHCS_ENGINE_ARMED) {
         mhcs_book_armed(book, engine);
     }
-    if (engine->drain.queued == 0 &&
-        atomic_load_explicit(&engine->posted, memory_order_relaxed) == 0) {
-        return false;
-    }
-    result = engine->driver->cuCtxSetCurrent(engine->context);
-    if (result == CUDA_SUCCESS &&
-        mhcs_engine_key(engine->driver, engine->context) != atomic_load(&engine->key)) {
-        result = CUDA_ERROR_CONTEXT_IS_DESTROYED; /* a device reset: the address lives on */
-    }
-    if (result != CUDA_SUCCESS) {
-        mhcs_engine_disarm(engine, "cuCtxSetCurrent", result);
-        return false;
-    }
-    take_posted(book, engine);
-    return poll_queue(book, engine);
-}
+    engine->drain.greeted = true;
+    if (look || (state == MHCS_ENGINE_ARMED && has_work(engine))) {
+        const CUresult result = enter(engine);
 
-bool mhcs_serve(struct mhcs_book *book, struct mhcs_engine *engine)
-{
-    const bool progress = mhcs_engine_state(engine) == MHCS_ENGINE_ARMED && work_on(book, engine);
-
+        if (result != CUDA_SUCCESS) {
+            mhcs_engine_disarm(engine, "cuCtxSetCurrent", result);
+        } else if (state == MHCS_ENGINE_ARMED) {
+            take_posted(book, engine);
+            progress = poll_queue(book, engine);
+        }
+    }
     if (mhcs_engine_state(engine) == MHCS_ENGINE_DISARMED) {
         part(book, engine);
+        if (engine->drain.gone) {
+            mhcs_engine_retire(engine);
+        }
     }
     return progress;
 }

@@ -58,7 +58,7 @@ struct mhcs_gemm {
 
 /* A sample between the two halves of a call; lives on the caller's stack, opaque to it. */
 struct mhcs_sample {
-    struct mhcs_engine *engine; /* NULL: nothing was taken */
+    uint64_t engine; /* its key: by the second half it may be gone. 0: nothing was taken */
     uint32_t slot;
 };
 
@@ -72,7 +72,8 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
 void mhcs_shadow_after(struct mhcs_sample *sample, bool launched);
 
 /* In place of mhcs_shadow_after(), where the call was left by an exception or a longjmp, perhaps
- * long ago: its stream may be gone. A slot that the device may still write to stays out of use. */
+ * long ago: its stream may be gone. The slot is given back once the device no longer writes to it.
+ */
 void mhcs_shadow_forget(struct mhcs_sample *sample);
 
 enum mhcs_reference_kind { MHCS_REFERENCE_KERNEL, MHCS_REFERENCE_CUBLAS, MHCS_REFERENCE_HOST };

@@ -45,7 +45,7 @@ struct mhcs_slot_call {
     uint32_t rows, chunks;
     float alpha, beta;    /* valid unless gemm.scalars_on_device */
     uint32_t parts_early; /* enum mhcs_part bits snapshot before the GEMM */
-    bool abandoned;       /* the GEMM failed: only wait for the early snapshot, then release */
+    bool abandoned;       /* no sample: only wait for the early snapshot, then release */
 
     /* The drain thread's. */
     const struct mhcs_site *site;       /* NULL: not yet known */

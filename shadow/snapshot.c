@@ -192,15 +192,13 @@ CUresult mhcs_snapshot_last(const struct mhcs_engine *engine, const struct mhcs_
 {
     const struct mhcs_driver *driver = engine->driver;
     CUstream stream = slot->call.gemm.stream;
-    CUresult result = CUDA_SUCCESS;
+    CUresult result;
 
     if (MHCS_TEST_LATE_SNAPSHOT) {
         driver->cuEventRecord(slot->ready, stream);
         stream = engine->spare;
         driver->cuStreamWaitEvent(stream, slot->ready, 0);
     }
-    if (parts) {
-        result = snapshot_on(engine, slot, parts, stream);
-    }
+    result = snapshot_on(engine, slot, parts, stream);
     return result == CUDA_SUCCESS ? driver->cuEventRecord(slot->ready, stream) : result;
 }

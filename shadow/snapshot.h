@@ -14,7 +14,7 @@ bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs
 CUresult mhcs_snapshot(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
                        uint32_t parts);
 
-/* The last snapshot of a call (parts may be 0): as above, and records slot->ready behind it. */
+/* The last snapshot of a call: as above, and records slot->ready behind it. */
 CUresult mhcs_snapshot_last(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
                             uint32_t parts);
 

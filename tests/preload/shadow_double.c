@@ -24,13 +24,13 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
     for (int i = 0; i < MHCS_COUNTERS; i++) {
         seen->counters[i] = mhcs_counter_value((enum mhcs_counter)i);
     }
-    sample->engine = (struct mhcs_engine *)seen;
+    sample->engine = (uint64_t)(uintptr_t)seen;
     return !seen->refuse;
 }
 
 void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
 {
-    struct fake_shadow *const seen = (struct fake_shadow *)sample->engine;
+    struct fake_shadow *const seen = (struct fake_shadow *)(uintptr_t)sample->engine;
 
     seen->after++;
     seen->launched = launched;
@@ -38,7 +38,7 @@ void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
 
 void mhcs_shadow_forget(struct mhcs_sample *sample)
 {
-    ((struct fake_shadow *)sample->engine)->forgotten++;
+    ((struct fake_shadow *)(uintptr_t)sample->engine)->forgotten++;
 }
 
 void mhcs_shadow_configure(const struct mhcs_settings *settings)

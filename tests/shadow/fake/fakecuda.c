@@ -16,6 +16,7 @@ static atomic_ullong context_id = 1;
 
 static _Thread_local char calls[8192];
 static _Thread_local int capture_mode;
+static _Thread_local unsigned long long own_context; /* set by the thread itself, or 0 */
 static _Thread_local int fail_in, fail_with;
 
 void fakecuda_capturing(int result, int status)
@@ -66,10 +67,14 @@ static bool is(const char *name, const char *start)
 
 static CUresult answer(const char *name, void *a, void *b, void *c)
 {
+    const unsigned long long id = own_context ? own_context : context_id;
+
     if (strcmp(name, "cuCtxGetCurrent") == 0) {
-        *(void **)a = (void *)(uintptr_t)(context_id << 12);
+        *(void **)a = (void *)(uintptr_t)(id << 12);
+    } else if (strcmp(name, "cuCtxSetCurrent") == 0) {
+        own_context = (unsigned long long)(uintptr_t)a >> 12;
     } else if (strcmp(name, "cuCtxGetId") == 0) {
-        *(unsigned long long *)b = (unsigned long long)(uintptr_t)a >> 12;
+        *(unsigned long long *)b = id;
     } else if (strcmp(name, "cuStreamIsCapturing") == 0) {
         *(int *)b = capture_status;
         return (CUresult)capture_result;

@@ -210,8 +210,13 @@ static struct mhcs_error sum_up(const struct mhcs_row_result *results, uint32_t 
     }
     MHCS_ERROR_COLUMNS(SUM_UP)
 #undef SUM_UP
-    for (uint32_t r = 0; r < rows; r++)
-        error.cosine = fmax(error.cosine, (double)results[r].against[reference].y_cosdist);
+    for (uint32_t r = 0; r < rows; r++) {
+        const double distance = (double)results[r].against[reference].y_cosdist;
+
+        /* Not fmax(): gcc 12 for aarch64 fails to compile the loop it makes of it. */
+        if (distance > error.cosine || isnan(error.cosine))
+            error.cosine = distance;
+    }
     return error;
 }
 

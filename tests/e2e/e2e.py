@@ -6,6 +6,7 @@ Every test is a program: exit 0 passed, 1 failed, 77 skipped. The build folder's
 import glob
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ CLIENT = os.environ["MHCSHADOW_TEST_CLIENT"]
 MAKE_CHECKPOINT = os.environ["MHCSHADOW_TEST_MAKE_CHECKPOINT"]
 REPORT = os.environ["MHCSHADOW_TEST_REPORT"]
 TRACE_DUMP = os.environ["MHCSHADOW_TEST_TRACE_DUMP"]
+
+# A cross build's programs run in qemu-user.
+RUNNER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 HIDDEN = 512  # of most tests: small, for the simulation's sake
 
@@ -34,7 +38,7 @@ def scratch():
 def checkpoint(directory, layers=2, hidden=HIDDEN, seed=1):
     file = os.path.join(directory, f"model-{layers}x{hidden}-{seed}.safetensors")
     if not os.path.exists(file):
-        subprocess.run([MAKE_CHECKPOINT, "--layers", str(layers), "--hidden", str(hidden), "--seed", str(seed), file],
+        subprocess.run([*RUNNER, MAKE_CHECKPOINT, "--layers", str(layers), "--hidden", str(hidden), "--seed", str(seed), file],
                        check=True, stdout=subprocess.DEVNULL)
     return file
 
@@ -50,7 +54,7 @@ def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wr
         env.update(MHCSHADOW_BUDGET="0")
         env.update({f"MHCSHADOW_{name}": str(value) for name, value in settings.items()})
     # A hang is a failure: the slowest of these runs takes seconds.
-    return subprocess.run([*wrapper, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=240, check=check)
+    return subprocess.run([*wrapper, *RUNNER, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=240, check=check)
 
 
 def last_line(run):
@@ -66,7 +70,7 @@ def dump(directory):
     """(rows, facts) of all traces in a directory; rows are dicts by column name."""
     rows, facts = [], []
     for file in trace_files(directory):
-        out = subprocess.run([TRACE_DUMP, file], text=True, capture_output=True, check=True).stdout
+        out = subprocess.run([*RUNNER, TRACE_DUMP, file], text=True, capture_output=True, check=True).stdout
         for event in map(json.loads, out.splitlines()):
             if event["event"] == "facts":
                 facts.append(event["facts"])

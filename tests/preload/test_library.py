@@ -4,7 +4,9 @@ a server starts, it may bring in nothing of its own.
 
     test_library.py LIBRARY HOOK_NAMES EXPORTS_MAP
 """
+import os
 import re
+import shlex
 import subprocess
 import sys
 import unittest
@@ -18,7 +20,7 @@ def output(*command):
 
 
 def hook_names():
-    return sorted(output(HOOK_NAMES).split())
+    return sorted(output(*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), HOOK_NAMES).split())
 
 
 class Library(unittest.TestCase):

@@ -7,6 +7,7 @@ was not checked is counted, and the reason is said once.
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import unittest
 
 LIBRARY, CALLS = map(os.path.abspath, sys.argv[1:3])
+RUNNER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 
 class WithoutCuda(unittest.TestCase):
@@ -26,7 +28,7 @@ class WithoutCuda(unittest.TestCase):
                        if not name.startswith("MHCSHADOW")}
         environment.update({"LD_PRELOAD": LIBRARY, "MHCSHADOW_DIR": self.folder,
                             "ASAN_OPTIONS": "verify_asan_link_order=0", **settings})
-        result = subprocess.run([CALLS, shape], env=environment, cwd=self.folder, text=True,
+        result = subprocess.run([*RUNNER, CALLS, shape], env=environment, cwd=self.folder, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
                                 check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -11,6 +11,7 @@ The container is taken apart and put together here from the words of doc/trace.m
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import struct
 import subprocess
@@ -25,6 +26,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 MAKE_TRACE, TRACE_DUMP, DOCUMENT = sys.argv[1:4]
+RUNNER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 ZSTD = shutil.which("zstd")
 
 
@@ -100,13 +102,13 @@ def messages_of(table, rows_per_batch):
 
 
 def make_trace(folder, *arguments):
-    done = subprocess.run([MAKE_TRACE, folder, *arguments], check=True, capture_output=True, text=True)
+    done = subprocess.run([*RUNNER, MAKE_TRACE, folder, *arguments], check=True, capture_output=True, text=True)
     return pathlib.Path(done.stdout.strip())
 
 
 def dump(trace):
     """Events of our reader, and its columns: name -> values of all batches."""
-    done = subprocess.run([TRACE_DUMP, "-"], input=trace, capture_output=True)
+    done = subprocess.run([*RUNNER, TRACE_DUMP, "-"], input=trace, capture_output=True)
     assert done.returncode in (0, 3), done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     columns = {}

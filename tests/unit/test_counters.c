@@ -13,8 +13,8 @@
 
 #include "shadow/reason.h"
 
-#define STACK_BYTES  65536
-#define MANY_THREADS 1100 /* more than there are tallies */
+#define STACK_BYTES  131072 /* the least that aarch64 takes */
+#define MANY_THREADS 1100   /* more than there are tallies */
 
 static void *count_some(void *arg)
 {

@@ -25,6 +25,11 @@ def run(*arguments, stdin=subprocess.DEVNULL, **environment):
 VERBS = re.findall(r"\w+", run("nosuchverb")[2].split("the verbs are")[1])
 
 
+def call(verb, traces):
+    """The least command line of a verb for these traces."""
+    return [verb, *{"check": ["--max-ratio=4"]}.get(verb, []), traces]
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 

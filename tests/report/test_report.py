@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from case import VERBS, Case, main, run
+from case import VERBS, Case, call, main, run
 
 
 class Verdicts(Case):
@@ -98,7 +98,7 @@ class Input(Case):
 
     def test_a_missing_path_is_one_sentence_and_a_usage_error(self):
         for verb in VERBS:
-            code, out, err = run(verb, "/nonexistent/trace")
+            code, out, err = run(*call(verb, "/nonexistent/trace"))
             self.assertEqual((code, out), (2, ""))
             self.assertEqual(err, "mhcshadow-report: /nonexistent/trace: "
                                   "No such file or directory\n")
@@ -192,7 +192,7 @@ class Damage(Case):
         for size in [*range(0, 100, 9), *range(100, len(data), len(data) // 12), len(data) - 1]:
             path = self.write(data[:size], "prefix")
             for verb in VERBS:
-                self.assertIn(run(verb, path)[0], (0, 3), f"{verb}, {size} bytes")
+                self.assertIn(run(*call(verb, path))[0], (0, 3), f"{verb}, {size} bytes")
 
 
 if __name__ == "__main__":

@@ -4,16 +4,17 @@
 import os
 import subprocess
 
-from case import REPORT, VERBS, Case, main, run
+from case import REPORT, VERBS, Case, call, main, run
 
 
-# The exit code of every verb for the traces of every state; TRACES stands for their directory. A mistake on the command line is
+# The exit code of every verb for the traces of every state. A mistake on the command line is
 # always 2.
 STATES = ("clean", "over", "damaged", "insufficient")
 EXITS = {
-    "summary": (["TRACES"], (0, 1, 3, 3)),
-    "layers": (["TRACES"], (0, 1, 3, 3)),
-    "verify": (["TRACES"], (0, 0, 3, 0)),
+    "summary": (0, 1, 3, 3),
+    "layers": (0, 1, 3, 3),
+    "check": (0, 1, 3, 3),
+    "verify": (0, 0, 3, 0),
 }
 
 
@@ -32,18 +33,19 @@ class Exits(Case):
         self.assertEqual(list(EXITS), VERBS, "the table has every verb, in order")
         for state in STATES:
             self.make_state(state)
-        for verb, (arguments, codes) in EXITS.items():
+        for verb, codes in EXITS.items():
             for state, expected in zip(STATES, codes):
                 with self.subTest(verb=verb, state=state):
-                    code, out, err = run(verb, *(state if a == "TRACES" else a for a in arguments))
+                    code, out, err = run(*call(verb, state))
                     self.assertEqual(code, expected, out + err)
 
     def test_every_verb_calls_mistakes_by_their_name_and_exits_2(self):
-        for verb, (arguments, _) in EXITS.items():
-            for mistake, said in ((["--colour"], "--colour"), (["--width=9"], "--width 9"), (["--color=red"], "--color red"),
-                                  (["--threads=0"], "--threads 0"), (["/nonexistent"], "/nonexistent: No such file")):
-                with self.subTest(verb=verb, mistake=mistake):
-                    code, out, err = run(verb, *mistake, *(self.dir if a == "TRACES" else a for a in arguments))
+        for verb in VERBS:
+            for option, path, said in (("--colour", ".", "--colour"), ("--width=9", ".", "--width 9"),
+                                       ("--color=red", ".", "--color red"), ("--threads=0", ".", "--threads 0"),
+                                       ("--ascii", "/nonexistent", "/nonexistent: No such file")):
+                with self.subTest(verb=verb, option=option, path=path):
+                    code, out, err = run(*call(verb, path), option)
                     self.assertEqual((code, out), (2, ""))
                     self.assertIn(said, err)
 

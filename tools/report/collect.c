@@ -277,6 +277,11 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     return 0;
 }
 
+enum mhcs_path mhcs_widest(const struct mhcs_collect *collect)
+{
+    return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
+}
+
 /* ---- order of presentation ---- */
 
 /* Layers ascending, the unknown ones last; then names, numbers in them by value. */

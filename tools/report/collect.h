@@ -81,6 +81,9 @@ void mhcs_collect_free(struct mhcs_collect *collect);
 /* 0 or -ENOMEM. */
 int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record);
 
+/* The reference that includes all of the error: the checkpoint where some row has it. */
+enum mhcs_path mhcs_widest(const struct mhcs_collect *collect);
+
 /* Sorts sites by layer, then name; paths by text. */
 void mhcs_collect_sort(struct mhcs_collect *collect);
 

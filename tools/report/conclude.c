@@ -187,15 +187,9 @@ static void count_sites(struct mhcs_conclusion *conclusion, const struct mhcs_co
     }
 }
 
-/* The reference that includes all of the error. */
-static enum mhcs_path widest(const struct mhcs_collect *collect)
-{
-    return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
-}
-
 static void measure_effect(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
 {
-    const struct mhcs_stat *metric = collect->metric[widest(collect)];
+    const struct mhcs_stat *metric = collect->metric[mhcs_widest(collect)];
     const struct mhcs_stat *cosine = &metric[MHCS_METRIC(y_cosdist)];
 
     conclusion->comb_err = mhcs_stat_rms(&metric[MHCS_METRIC(comb_err)]);

@@ -185,8 +185,7 @@ static int print_lines(FILE *out, const struct mhcs_report *report,
                        const struct layers_options *options)
 {
     const struct mhcs_collect *collect = report->collect;
-    const enum mhcs_path reference =
-        collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;
+    const enum mhcs_path reference = mhcs_widest(collect);
     struct output_line *lines = calloc(collect->sites * MHCS_PHASES + 1, sizeof(*lines));
     size_t count = 0, shown;
 

@@ -16,6 +16,7 @@
 #define MHCS_VERBS(X)                                                                              \
     X(summary)                                                                                     \
     X(layers)                                                                                      \
+    X(check)                                                                                       \
     X(verify)
 
 struct mhcs_verb {

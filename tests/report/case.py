@@ -27,7 +27,7 @@ VERBS = re.findall(r"\w+", run("nosuchverb")[2].split("the verbs are")[1])
 
 def call(verb, traces):
     """The least command line of a verb for these traces."""
-    return [verb, *{"check": ["--max-ratio=4"]}.get(verb, []), traces]
+    return [verb, *{"diff": [traces], "check": ["--max-ratio=4"]}.get(verb, []), traces]
 
 
 class Case(unittest.TestCase):

@@ -178,6 +178,22 @@ static int all_captured(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+/* The weights of another model. */
+static int other_width(struct make_trace_plan *plan, const char *dir)
+{
+    plan->facts = "{\"format\":\"mhcshadow\",\"version\":1," OWN_MODEL
+                  "\"sites\":[{\"coefficients\":24,\"k\":28672,\"dtype\":\"bf16\"}]}";
+    return write_rank(plan, dir);
+}
+
+/* The clean run's server with another output type. */
+static int f32_output(struct make_trace_plan *plan, const char *dir)
+{
+    plan->path = "bf16*bf16->f32/f32";
+    plan->operands_rel = 1e-6;
+    return write_ranks(*plan, dir);
+}
+
 /* Rows beyond one batch, so that there is something behind damage. */
 static int long_run(struct make_trace_plan *plan, const char *dir)
 {
@@ -204,6 +220,8 @@ int main(int argc, char **argv)
         {"size_cap", size_cap},
         {"no_rows", no_rows},
         {"all_captured", all_captured},
+        {"other_width", other_width},
+        {"f32_output", f32_output},
         {"long_run", long_run},
     };
     struct make_trace_plan plan = make_trace_default();

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that answer with an exit code, as a user runs them."""
+"""The verbs that answer with an exit code, check and diff, as a user runs them."""
 import os
+import re
 import subprocess
 
 from case import MAKE_CASE, Case, main, run
@@ -93,6 +94,78 @@ class Check(Gate):
         for arguments in ((), ("--max-ratio=4", "--rules", self.rules("* * R <= 4\n")),
                           ("--max-ratio=0",), ("--max-ratio=x",), ("--max-ratio=nan",)):
             self.assertEqual(run("check", *arguments, self.dir)[0], 2, arguments)
+
+
+class Diff(Gate):
+    def test_a_run_is_the_same_as_itself(self):
+        out = self.assert_report("diff_same", 0, "diff", self.make("clean"), self.dir)
+        self.assertIn("SAME", out)
+
+    def test_a_site_that_grew_is_named_with_its_factor(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "one_site")
+        out = self.assert_report("diff_grew", 1, "diff", a, b)
+        # make_case adds five times the error to the error: six times in all.
+        self.assertRegex(out, r"layers\.1\.hc_ffn_fn +prefill +64 +64 .* 6\.00 .*GREW")
+        self.assertIn("sites and phases 2", out)
+        code, out, _ = run("diff", b, a)
+        self.assertEqual(code, 0)
+        self.assertIn("SHRANK", out)
+        code, out, _ = run("diff", "--all", a, b)
+        self.assertEqual(out.count(" same\n"), 24)
+
+    def test_nan_that_was_not_there_is_growth(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "nan_row")
+        code, out, _ = run("diff", a, b)
+        self.assertEqual(code, 1)
+        self.assertIn("most at layers.2.hc_attn_fn in prefill against the operands, 1.00 times, with NaN or "
+                      "Inf in production (rows: 1)", " ".join(out.split()))
+
+    def test_unlike_models_are_refused_unless_forced(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "tf32")
+        code, out, err = run("diff", a, b)
+        self.assertEqual((code, out), (2, ""))
+        for words in ("unlike", "--force", "no checkpoint", "deepseek_v4"):
+            self.assertIn(words, err)
+        out = self.assert_report("diff_forced", 0, "diff", "--force", a, b)
+        self.assertIn("A alone has them", out)
+        self.assertIn("only in B: site0 prefill", out)
+
+    def test_unlike_shapes_are_refused(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "other_width")
+        code, _, err = run("diff", a, b)
+        self.assertEqual(code, 2)
+        self.assertIn("K = 28672", err)
+
+    def test_what_differs_between_the_runs_is_told(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "captured")
+        self.assertRegex(run("diff", a, b)[1], r"What differs\n  \(the declared")
+        c = self.make_in("c", "f32_output")
+        out = run("diff", a, c)[1]
+        self.assertRegex(out, r"declared +A  bf16\*bf16->bf16/f32\n +B  bf16\*bf16->f32/f32")
+
+    def test_too_few_rows_are_insufficient(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "few")
+        code, out, _ = run("diff", a, b)
+        self.assertEqual(code, 3)
+        self.assertIn("INSUFFICIENT", out)
+
+    def test_damage_on_a_side_is_no_clean_answer(self):
+        a, b = self.make_in("a", "clean"), self.make_in("b", "clean")
+        self.write(b"hello", "b/rank2.arrows.zst")
+        self.assertEqual(run("diff", a, b)[0], 3)
+
+    def test_two_runs_have_to_be_named(self):
+        self.make("clean")
+        for paths in ((), (".",), (".", ".", ".")):
+            self.assertEqual(run("diff", *paths)[0], 2)
+        code, _, err = run("diff", ".", "absent")
+        self.assertEqual((code, err), (2, "mhcshadow-report: absent: No such file or directory\n"))
+
+    def test_the_order_of_ranks_changes_nothing(self):
+        a = self.make_in("a", "clean")
+        there = run("diff", a, self.make_in("b", "one_site"))
+        os.rename("b/rank0.arrows.zst", "b/rank9.arrows.zst")
+        self.assertEqual(re.sub(r"\bb\b", "", there[1]), re.sub(r"\bb\b", "", run("diff", a, "b")[1]))
 
 
 if __name__ == "__main__":

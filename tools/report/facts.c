@@ -172,27 +172,38 @@ static void write_environment(FILE *out, struct mhcs_facts *facts, const cJSON *
     }
 }
 
-static void write_model(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+static bool is_neutral(const cJSON *model)
 {
-    const cJSON *model = get(json, "model");
     const char *source = get_text(model, "source");
 
-    if (!cJSON_IsObject(model))
-        return;
-    if (!*source || !strcmp(source, "none")) {
-        facts->neutral_model = true;
+    return !*source || !strcmp(source, "none");
+}
+
+/* Wherever the checkpoint lies. */
+static void write_likeness(FILE *out, const cJSON *model)
+{
+    if (is_neutral(model))
         fputs("no checkpoint: maps with scale 1, base 0, NOT the model's own", out);
-    } else {
-        fprintf(out, "%s", source);
-        if (*get_text(model, "model_type"))
-            fprintf(out, " (%s)", get_text(model, "model_type"));
-        if (get_count(model, "layers") > 0)
-            fprintf(out, ", %" PRIu64 " layers, hidden %" PRIu64, get_count(model, "layers"),
-                    get_count(model, "hidden"));
-    }
+    else if (*get_text(model, "model_type"))
+        fprintf(out, " (%s)", get_text(model, "model_type"));
+    if (!is_neutral(model) && get_count(model, "layers") > 0)
+        fprintf(out, ", %" PRIu64 " layers, hidden %" PRIu64, get_count(model, "layers"),
+                get_count(model, "hidden"));
     fprintf(out, "; hc_eps %g, norm_eps %g, %" PRIu64 " Sinkhorn sweeps",
             get_number(model, "hc_eps"), get_number(model, "norm_eps"),
             get_count(model, "iterations"));
+}
+
+static void write_model(FILE *out, struct mhcs_facts *facts, const cJSON *json)
+{
+    const cJSON *model = get(json, "model");
+
+    if (!cJSON_IsObject(model))
+        return;
+    facts->neutral_model |= is_neutral(model);
+    if (!is_neutral(model))
+        fputs(get_text(model, "source"), out);
+    write_likeness(out, model);
 }
 
 static void write_sampling(FILE *out, struct mhcs_facts *facts, const cJSON *json)
@@ -232,6 +243,23 @@ static int add_process(struct mhcs_facts *facts, const cJSON *json)
     return 0;
 }
 
+static int add_likeness(struct mhcs_facts *facts, const cJSON *model)
+{
+    struct draft draft;
+    int ret;
+
+    if (!cJSON_IsObject(model))
+        return 0;
+    ret = draft_open(&draft);
+    if (ret)
+        return ret;
+    fputs("model", draft.stream);
+    if (is_neutral(model))
+        fputs(": ", draft.stream);
+    write_likeness(draft.stream, model);
+    return draft_keep(&draft, &facts->likeness);
+}
+
 static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
 {
     static void (*const write[])(FILE *, struct mhcs_facts *, const cJSON *) = {
@@ -255,10 +283,20 @@ static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
         write[i](draft.stream, facts, json);
         ret = draft_keep(&draft, &facts->fact[i]);
     }
-    return ret;
+    return ret ? ret : add_likeness(facts, get(json, "model"));
 }
 
 /* ---- later frames ---- */
+
+static int add_width(struct mhcs_facts *facts, uint64_t k)
+{
+    char *text;
+
+    if (asprintf(&text, "GEMMs of K = %" PRIu64, k) < 0)
+        return -ENOMEM;
+    keep_distinct(&facts->likeness, text);
+    return 0;
+}
 
 static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
 {
@@ -275,6 +313,8 @@ static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
             fprintf(draft.stream, "%" PRIu64 " x %" PRIu64 ", weights in %s",
                     get_count(site, "coefficients"), get_count(site, "k"), get_text(site, "dtype"));
         ret = draft_keep(&draft, &facts->fact[MHCS_FACT_SHAPE]);
+        if (!ret && get_count(site, "k") > 0)
+            ret = add_width(facts, get_count(site, "k"));
         if (ret)
             return ret;
     }
@@ -409,8 +449,19 @@ void mhcs_facts_sort(struct mhcs_facts *facts)
     qsort(facts->events.value, facts->events.count, sizeof(facts->events.value[0]), compare_values);
     qsort(facts->weights.value, facts->weights.count, sizeof(facts->weights.value[0]),
           compare_values);
+    qsort(facts->likeness.value, facts->likeness.count, sizeof(facts->likeness.value[0]),
+          compare_values);
     if (facts->processes > 0)
         qsort(facts->process, facts->processes, sizeof(*facts->process), compare_texts);
+}
+
+bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b)
+{
+    bool equal = a->count == b->count && !a->further == !b->further;
+
+    for (size_t i = 0; equal && i < a->count; i++)
+        equal = !strcmp(a->value[i].text, b->value[i].text);
+    return equal;
 }
 
 static void distinct_free(struct mhcs_distinct *distinct)
@@ -425,6 +476,7 @@ void mhcs_facts_free(struct mhcs_facts *facts)
         distinct_free(&facts->fact[i]);
     distinct_free(&facts->events);
     distinct_free(&facts->weights);
+    distinct_free(&facts->likeness);
     for (size_t i = 0; i < facts->processes; i++)
         free(facts->process[i]);
     free(facts->process);

@@ -47,8 +47,9 @@ struct mhcs_facts {
     struct mhcs_distinct fact[MHCS_FACTS_COUNT];
     struct mhcs_distinct
         events; /* fallbacks, disarmings, reasons that this version does not know */
-    struct mhcs_distinct weights; /* "layers.8.hc_attn_fn*: how it differs from the checkpoint" */
-    char **process;               /* "host pid" */
+    struct mhcs_distinct weights;  /* "layers.8.hc_attn_fn*: how it differs from the checkpoint" */
+    struct mhcs_distinct likeness; /* what two runs must share for their errors to be comparable */
+    char **process;                /* "host pid" */
     size_t processes, processes_room;
     bool simulated;     /* some GPU or driver is a simulation */
     bool neutral_model; /* some process ran the maps with scale 1, base 0 */
@@ -70,6 +71,8 @@ int mhcs_facts_add(struct mhcs_facts *facts, const char *json);
 /* After the last frame of a file. */
 void mhcs_facts_end_file(struct mhcs_facts *facts);
 void mhcs_facts_sort(struct mhcs_facts *facts);
+/* Both hold the same texts, sorted, however many files have them. */
+bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b);
 void mhcs_facts_free(struct mhcs_facts *facts); /* what it holds, not itself */
 
 #endif

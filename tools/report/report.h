@@ -16,6 +16,7 @@
 #define MHCS_VERBS(X)                                                                              \
     X(summary)                                                                                     \
     X(layers)                                                                                      \
+    X(diff)                                                                                        \
     X(check)                                                                                       \
     X(verify)
 

@@ -31,6 +31,7 @@ void mhcs_evidence_add(struct mhcs_evidence *evidence, float rel, const struct m
 {
     evidence->rows++;
     mhcs_exact_add(&evidence->rel_squares, (double)rel * rel);
+    mhcs_exact_add(&evidence->rel_fourths, (double)rel * rel * rel * rel);
     count_elements(evidence, production, reference, coefficients);
     if (expected) {
         const double ratio = (double)rel / expected->high;
@@ -47,6 +48,7 @@ void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evide
 {
     evidence->rows += other->rows;
     mhcs_exact_merge(&evidence->rel_squares, &other->rel_squares);
+    mhcs_exact_merge(&evidence->rel_fourths, &other->rel_fourths);
     evidence->elements += other->elements;
     evidence->over_bf16 += other->over_bf16;
     evidence->over_f16 += other->over_f16;
@@ -62,6 +64,17 @@ double mhcs_evidence_rms(const struct mhcs_evidence *evidence)
     if (evidence->rows == 0)
         return NAN;
     return sqrt(mhcs_exact_value(&evidence->rel_squares) / (double)evidence->rows);
+}
+
+double mhcs_evidence_uncertainty(const struct mhcs_evidence *evidence)
+{
+    const double n = (double)evidence->rows;
+    const double mean = mhcs_exact_value(&evidence->rel_squares) / n;
+    const double variance = mhcs_exact_value(&evidence->rel_fourths) / n - mean * mean;
+
+    if (evidence->rows < 2 || !(mean > 0))
+        return NAN;
+    return variance > 0 ? sqrt(variance / (n - 1)) / mean : 0;
 }
 
 enum mhcs_class mhcs_evidence_class(const struct mhcs_evidence *evidence)

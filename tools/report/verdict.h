@@ -31,7 +31,7 @@
 /* What is known of a group against one reference. All zero: empty. */
 struct mhcs_evidence {
     uint64_t rows; /* with a defined rel */
-    struct mhcs_exact rel_squares;
+    struct mhcs_exact rel_squares, rel_fourths;
     uint64_t elements, over_bf16, over_f16; /* coefficients; error above half an ulp of their own */
     struct mhcs_moments excess;             /* q, rows whose path has an expectation */
     uint64_t isolated;                      /* rows above MHCS_ISOLATED_RATIO (24 coefficients) */
@@ -44,6 +44,8 @@ void mhcs_evidence_add(struct mhcs_evidence *evidence, float rel, const struct m
                        const float *production, const float *reference, uint32_t coefficients);
 void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evidence *other);
 double mhcs_evidence_rms(const struct mhcs_evidence *evidence);
+/* Standard error of the mean of rel^2, over that mean; NaN under 2 rows or without any error. */
+double mhcs_evidence_uncertainty(const struct mhcs_evidence *evidence);
 enum mhcs_class mhcs_evidence_class(const struct mhcs_evidence *evidence);
 
 /* In order of weight: the status of several groups is the largest. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/microtest/bell.h"
@@ -12,14 +13,15 @@
 #include "forward.h"
 #include "option.h"
 
-#define DECODE_TOKENS_MAX 64
+#define DECODE_TOKENS_MAX 64 /* what the largest graph holds */
 
 struct options {
     const char *checkpoint;
     const struct demo_precision *precision;
-    int prefill_steps, prefill_tokens, decode_steps, layers, streams, pause;
+    struct demo_traffic traffic;
+    int prefill_steps, decode_steps, layers, pause;
     uint64_t seed;
-    bool cast, quiet;
+    bool quiet;
 };
 
 enum {
@@ -28,6 +30,8 @@ enum {
     KEY_PREFILL_STEPS,
     KEY_PREFILL_TOKENS,
     KEY_DECODE_STEPS,
+    KEY_DECODE_TOKENS,
+    KEY_DECODE,
     KEY_LAYERS,
     KEY_SEED,
     KEY_STREAMS,
@@ -44,7 +48,12 @@ static const struct argp_option option_list[] = {
     {"precision", KEY_PRECISION, "NAME", 0, DEMO_PRECISIONS " (bf16)", 0},
     {"prefill-steps", KEY_PREFILL_STEPS, "N", 0, "prefill passes (1)", 0},
     {"prefill-tokens", KEY_PREFILL_TOKENS, "N", 0, "tokens of each (256)", 0},
-    {"decode-steps", KEY_DECODE_STEPS, "N", 0, "decode passes of 1 to 64 tokens (16)", 0},
+    {"decode-steps", KEY_DECODE_STEPS, "N", 0, "decode passes (16)", 0},
+    {"decode-tokens", KEY_DECODE_TOKENS, "N", 0, "tokens of each, at most: 1 to 64 (64)", 0},
+    {"decode", KEY_DECODE, "HOW", 0,
+     "eager: call by call; padded: the same, over as many rows as a graph would have; graphs: in "
+     "CUDA graphs, one for each number of rows (eager)",
+     0},
     {"layers", KEY_LAYERS, "N", 0, "use only the first N layers", 0},
     {"seed", KEY_SEED, "N", 0, "seed of x and of the decode passes' tokens (1)", 0},
     {"streams", KEY_STREAMS, "N", 0, "streams that take the passes in turn (1)", 0},
@@ -53,6 +62,18 @@ static const struct argp_option option_list[] = {
     {"quiet", KEY_QUIET, NULL, 0, "only the last line", 0},
     {0},
 };
+
+static bool parse_decode(const char *name, enum demo_decode_how *ret_how)
+{
+    static const char *const names[] = {"eager", "padded", "graphs"}; /* enum demo_decode_how */
+
+    for (int i = DEMO_EAGER; i <= DEMO_GRAPHS; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *ret_how = (enum demo_decode_how)i;
+            return true;
+        }
+    return false;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -71,10 +92,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->prefill_steps = (int)option_number(state, arg, 0, 1000000);
         return 0;
     case KEY_PREFILL_TOKENS:
-        o->prefill_tokens = (int)option_number(state, arg, 1, 65536);
+        o->traffic.prefill_tokens = (int)option_number(state, arg, 1, 65536);
         return 0;
     case KEY_DECODE_STEPS:
         o->decode_steps = (int)option_number(state, arg, 0, 1000000);
+        return 0;
+    case KEY_DECODE_TOKENS:
+        o->traffic.decode_tokens = (int)option_number(state, arg, 1, DECODE_TOKENS_MAX);
+        return 0;
+    case KEY_DECODE:
+        if (!parse_decode(arg, &o->traffic.decode))
+            argp_error(state, "decode is eager, padded or graphs, not %s", arg);
         return 0;
     case KEY_LAYERS:
         o->layers = (int)option_number(state, arg, 1, 10000);
@@ -83,10 +111,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->seed = (uint64_t)option_number(state, arg, 0, LONG_MAX);
         return 0;
     case KEY_STREAMS:
-        o->streams = (int)option_number(state, arg, 1, 64);
+        o->traffic.streams = (int)option_number(state, arg, 1, 64);
         return 0;
     case KEY_CAST:
-        o->cast = true;
+        o->traffic.cast = true;
         return 0;
     case KEY_PAUSE:
         o->pause = (int)option_number(state, arg, 0, 60000);
@@ -109,12 +137,17 @@ static void run_steps(const struct options *o, struct demo_forward *f)
 
     for (int i = 0; i < o->prefill_steps + o->decode_steps; i++) {
         bool prefill = i < o->prefill_steps;
-        int tokens =
-            prefill ? o->prefill_tokens : 1 + (int)(random_next(&random) % DECODE_TOKENS_MAX);
+        int tokens = o->traffic.prefill_tokens;
+
+        if (!prefill)
+            tokens = 1 + (int)(random_next(&random) % (unsigned)o->traffic.decode_tokens);
 
         if (i > 0 && o->pause > 0)
             usleep((useconds_t)o->pause * 1000);
-        demo_forward_step(f, tokens);
+        if (prefill)
+            demo_forward_prefill(f, tokens);
+        else
+            demo_forward_decode(f, tokens);
         if (!o->quiet)
             fprintf(stderr, "%s pass queued, %d token%s\n", prefill ? "prefill" : "decode", tokens,
                     tokens == 1 ? "" : "s");
@@ -132,10 +165,9 @@ int main(int argc, char **argv)
             "line gives the number of calls and a checksum of all results: it is the same "
             "whether or not a library is preloaded."};
     struct options o = {.precision = demo_precision_find("bf16"),
+                        .traffic = {.streams = 1, .prefill_tokens = 256, .decode_tokens = 64},
                         .prefill_steps = 1,
-                        .prefill_tokens = 256,
                         .decode_steps = 16,
-                        .streams = 1,
                         .seed = 1};
     struct demo_model *model;
     struct demo_forward *f;
@@ -144,10 +176,9 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     CHECK_CUDA(cudaSetDevice(0));
     model = demo_model_load(o.checkpoint, o.layers, o.precision);
-    f = demo_forward_new(model, o.precision, o.streams,
-                         o.prefill_tokens > DECODE_TOKENS_MAX ? o.prefill_tokens
-                                                              : DECODE_TOKENS_MAX,
-                         o.seed, o.cast);
+    if (o.decode_steps == 0)
+        o.traffic.decode_tokens = 0;
+    f = demo_forward_new(model, o.precision, &o.traffic, o.seed);
     run_steps(&o, f);
     counts = demo_forward_finish(f);
     printf("%s, %d layers, hidden %d, %d prefill and %d decode passes: %" PRIu64

@@ -1,56 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forward passes on streams: upload x, multiply, download C, again and again in the same memory. */
-#include "forward.h"
+#include "decode.h"
 
-#include <stdbool.h>
-
-#include "activations.h"
 #include "tools/microtest/bell.h"
 #include "check.h"
 
-#define WORKSPACE_BYTES (4096 * 1024 * 2 + 16 * 1024 * 8) /* PyTorch's default */
-#define STAGES          2                                 /* pinned buffers for x per stream */
-#define GATE_ROWS       256                               /* experts */
-#define GATE_EVERY      16 /* layers: enough to be seen, few enough to stay fast */
-
-/* A result on its way back. */
-struct result {
-    uint64_t call; /* number over the whole run */
-    const unsigned char *at;
-    size_t bytes;
-};
-
-/* A stream and what only its steps use. */
-struct lane {
-    cudaStream_t stream;
-    void *x, *c, *workspace; /* device, used anew by every call */
-    void *cast;              /* the same, for weights; NULL: they are used where they lie */
-    struct stage {
-        void *x; /* pinned */
-        cudaEvent_t copied;
-    } stages[STAGES];
-    unsigned stage;
-    unsigned char *results; /* pinned, of one step */
-    size_t used;
-    struct result *list;
-    size_t count;
-};
-
-struct demo_forward {
-    const struct demo_model *model;
-    const struct demo_precision *precision;
-    cublasHandle_t handle;
-    struct demo_activations *streams_x, *hidden_x; /* K = 4 * hidden, and K = hidden */
-    void *gate, *narrow; /* device, bf16: [256][hidden], and [24][hidden] with m of a mixing GEMM */
-    struct lane *lanes;
-    int lane_count;
-    bool cast;
-    uint64_t steps, calls;
-    struct demo_counts counts;
-};
-
-/* A router's gate and others of its kind: bf16 in, fp32 out, k = hidden. */
-static const struct demo_precision *other_precision(void)
+const struct demo_precision *demo_other_precision(void)
 {
     return demo_precision_find("bf16-f32");
 }
@@ -59,7 +14,8 @@ static size_t step_result_bytes(const struct demo_forward *f, size_t tokens)
 {
     size_t layers = (size_t)f->model->layers;
     size_t mixing = (2 * layers * DEMO_COEFFICIENTS + DEMO_STREAMS) * sizeof(float);
-    size_t others = (layers / GATE_EVERY + 1) * (GATE_ROWS + DEMO_COEFFICIENTS) * sizeof(float);
+    size_t others =
+        (layers / DEMO_GATE_EVERY + 1) * (DEMO_GATE_ROWS + DEMO_COEFFICIENTS) * sizeof(float);
 
     return tokens * (mixing + others);
 }
@@ -68,41 +24,48 @@ static size_t step_calls(const struct demo_forward *f)
 {
     size_t layers = (size_t)f->model->layers;
 
-    return 2 * layers + 1 + 2 * (layers / GATE_EVERY + 1);
+    return 2 * layers + 1 + 2 * (layers / DEMO_GATE_EVERY + 1);
 }
 
-static size_t weight_bytes(const struct demo_forward *f, int rows)
+size_t demo_weight_bytes(const struct demo_forward *f, int rows)
 {
     return (size_t)rows * DEMO_STREAMS * (size_t)f->model->hidden *
            sim_float_size(f->precision->operands);
 }
 
-static void lane_open(const struct demo_forward *f, struct lane *lane, size_t tokens)
+static void lane_open(struct demo_forward *f, struct demo_lane *lane,
+                      const struct demo_traffic *traffic)
 {
+    int decode_rows = traffic->decode_tokens ? demo_decode_rows(f, traffic->decode_tokens) : 0;
+    size_t tokens =
+        (size_t)(decode_rows > traffic->prefill_tokens ? decode_rows : traffic->prefill_tokens);
     size_t x_bytes = tokens * DEMO_STREAMS * (size_t)f->model->hidden * sizeof(float);
 
     CHECK_CUDA(cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking));
     CHECK_CUDA(cudaMalloc(&lane->x, x_bytes));
-    CHECK_CUDA(cudaMalloc(&lane->c, tokens * GATE_ROWS * sizeof(float)));
-    CHECK_CUDA(cudaMalloc(&lane->workspace, WORKSPACE_BYTES));
+    CHECK_CUDA(cudaMalloc(&lane->c, tokens * DEMO_GATE_ROWS * sizeof(float)));
+    CHECK_CUDA(cudaMalloc(&lane->workspace, DEMO_WORKSPACE_BYTES));
     if (f->cast)
-        CHECK_CUDA(cudaMalloc(&lane->cast, weight_bytes(f, DEMO_COEFFICIENTS)));
-    for (int i = 0; i < STAGES; i++) {
+        CHECK_CUDA(cudaMalloc(&lane->cast, demo_weight_bytes(f, DEMO_COEFFICIENTS)));
+    for (int i = 0; i < DEMO_STAGES; i++) {
         CHECK_CUDA(cudaMallocHost(&lane->stages[i].x, x_bytes));
         CHECK_CUDA(cudaEventCreateWithFlags(&lane->stages[i].copied, cudaEventDisableTiming));
     }
     CHECK_CUDA(cudaMallocHost((void **)&lane->results, step_result_bytes(f, tokens)));
     lane->list = check_alloc(step_calls(f), sizeof lane->list[0]);
+    if (traffic->decode_tokens)
+        lane->decode = demo_decode_new(f, lane, traffic->decode_tokens);
 }
 
-static void lane_close(struct lane *lane)
+static void lane_close(struct demo_lane *lane)
 {
+    demo_decode_free(lane->decode);
     CHECK_CUDA(cudaStreamDestroy(lane->stream));
     CHECK_CUDA(cudaFree(lane->x));
     CHECK_CUDA(cudaFree(lane->c));
     CHECK_CUDA(cudaFree(lane->workspace));
     CHECK_CUDA(cudaFree(lane->cast));
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < DEMO_STAGES; i++) {
         CHECK_CUDA(cudaFreeHost(lane->stages[i].x));
         CHECK_CUDA(cudaEventDestroy(lane->stages[i].copied));
     }
@@ -126,25 +89,27 @@ static void *other_weight(const struct demo_forward *f, int rows, uint64_t seed)
 }
 
 struct demo_forward *demo_forward_new(const struct demo_model *model,
-                                      const struct demo_precision *precision, int streams,
-                                      int tokens_max, uint64_t seed, bool cast)
+                                      const struct demo_precision *precision,
+                                      const struct demo_traffic *traffic, uint64_t seed)
 {
     struct demo_forward *f = check_alloc(1, sizeof *f);
 
     f->model = model;
     f->precision = precision;
-    f->cast = cast;
+    f->cast = traffic->cast;
+    f->decode = traffic->decode;
+    f->seed = seed;
     f->streams_x = demo_activations_new(DEMO_STREAMS * model->hidden, seed);
     f->hidden_x = demo_activations_new(model->hidden, seed);
-    f->gate = other_weight(f, GATE_ROWS, mix64(seed));
+    f->gate = other_weight(f, DEMO_GATE_ROWS, mix64(seed));
     f->narrow = other_weight(f, DEMO_COEFFICIENTS, mix64(seed + 1));
-    f->lanes = check_alloc((size_t)streams, sizeof f->lanes[0]);
-    f->lane_count = streams;
-    for (int i = 0; i < streams; i++)
-        lane_open(f, &f->lanes[i], (size_t)tokens_max);
+    f->lanes = check_alloc((size_t)traffic->streams, sizeof f->lanes[0]);
+    f->lane_count = traffic->streams;
     CHECK_CUBLAS(cublasCreate(&f->handle));
     /* Copies from pageable memory may still be under way, and our streams do not wait for them. */
     CHECK_CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < f->lane_count; i++)
+        lane_open(f, &f->lanes[i], traffic);
     return f;
 }
 
@@ -157,12 +122,11 @@ static uint64_t fnv1a(const unsigned char *bytes, size_t count)
     return hash;
 }
 
-/* Waits for the lane's step and adds its results to the checksum. */
-static void lane_collect(struct demo_forward *f, struct lane *lane)
+void demo_lane_collect(struct demo_forward *f, struct demo_lane *lane)
 {
     CHECK_CUDA(cudaStreamSynchronize(lane->stream));
     for (size_t i = 0; i < lane->count; i++) {
-        const struct result *r = &lane->list[i];
+        const struct demo_result *r = &lane->list[i];
 
         f->counts.checksum += mix64(fnv1a(r->at, r->bytes) ^ mix64(r->call));
     }
@@ -171,10 +135,10 @@ static void lane_collect(struct demo_forward *f, struct lane *lane)
 }
 
 /* New x over the old one, which the last GEMM has just read. */
-static void upload_x(struct lane *lane, const struct demo_activations *activations,
+static void upload_x(struct demo_lane *lane, const struct demo_activations *activations,
                      enum sim_float type, int tokens, int k, uint64_t number)
 {
-    struct stage *stage = &lane->stages[lane->stage++ % STAGES];
+    struct demo_stage *stage = &lane->stages[lane->stage++ % DEMO_STAGES];
 
     CHECK_CUDA(cudaEventSynchronize(stage->copied));
     demo_activations_draw(activations, stage->x, type, tokens, number);
@@ -183,24 +147,24 @@ static void upload_x(struct lane *lane, const struct demo_activations *activatio
     CHECK_CUDA(cudaEventRecord(stage->copied, lane->stream));
 }
 
-static void download_c(struct demo_forward *f, struct lane *lane, size_t bytes)
+static void download_c(struct demo_forward *f, struct demo_lane *lane, size_t bytes)
 {
-    struct result *r = &lane->list[lane->count++];
+    struct demo_result *r = &lane->list[lane->count++];
 
-    *r = (struct result){.call = f->calls++, .at = lane->results + lane->used, .bytes = bytes};
+    *r = (struct demo_result){.call = f->calls++, .at = lane->results + lane->used, .bytes = bytes};
     lane->used += bytes;
     CHECK_CUDA(
         cudaMemcpyAsync((void *)r->at, lane->c, bytes, cudaMemcpyDeviceToHost, lane->stream));
 }
 
-static void linear(struct demo_forward *f, struct lane *lane,
+static void linear(struct demo_forward *f, struct demo_lane *lane,
                    const struct demo_precision *precision, const void *weight, int rows, int tokens,
                    int k)
 {
     const struct demo_linear l = {.precision = precision,
                                   .stream = lane->stream,
                                   .workspace = lane->workspace,
-                                  .workspace_bytes = WORKSPACE_BYTES,
+                                  .workspace_bytes = DEMO_WORKSPACE_BYTES,
                                   .rows = rows,
                                   .tokens = tokens,
                                   .k = k,
@@ -215,18 +179,18 @@ static void linear(struct demo_forward *f, struct lane *lane,
 /* Where the GEMM finds a site's weights. A server that keeps fp32 weights and multiplies in bf16
  * casts them for every call, to memory that the allocator hands out again and again; here they are
  * copied. */
-static const void *place_weight(struct demo_forward *f, struct lane *lane, int site, int rows)
+static const void *place_weight(struct demo_forward *f, struct demo_lane *lane, int site, int rows)
 {
     const void *weight = f->model->sites[site];
 
     if (!f->cast)
         return weight;
-    CHECK_CUDA(cudaMemcpyAsync(lane->cast, weight, weight_bytes(f, rows), cudaMemcpyDeviceToDevice,
-                               lane->stream));
+    CHECK_CUDA(cudaMemcpyAsync(lane->cast, weight, demo_weight_bytes(f, rows),
+                               cudaMemcpyDeviceToDevice, lane->stream));
     return lane->cast;
 }
 
-static void mixing(struct demo_forward *f, struct lane *lane, int site, int tokens)
+static void mixing(struct demo_forward *f, struct demo_lane *lane, int site, int tokens)
 {
     bool head = site == 2 * f->model->layers;
     int rows = head ? DEMO_STREAMS : DEMO_COEFFICIENTS;
@@ -240,28 +204,40 @@ static void mixing(struct demo_forward *f, struct lane *lane, int site, int toke
         f->counts.mixing++;
 }
 
-static void others(struct demo_forward *f, struct lane *lane, int tokens)
+static void others(struct demo_forward *f, struct demo_lane *lane, int tokens)
 {
     int k = f->model->hidden;
 
     upload_x(lane, f->hidden_x, SIM_BF16, tokens, k, f->calls);
-    linear(f, lane, other_precision(), f->gate, GATE_ROWS, tokens, k);
-    linear(f, lane, other_precision(), f->narrow, DEMO_COEFFICIENTS, tokens, k);
+    linear(f, lane, demo_other_precision(), f->gate, DEMO_GATE_ROWS, tokens, k);
+    linear(f, lane, demo_other_precision(), f->narrow, DEMO_COEFFICIENTS, tokens, k);
     f->counts.others += 2;
 }
 
-void demo_forward_step(struct demo_forward *f, int tokens)
+static struct demo_lane *next_lane(struct demo_forward *f)
 {
-    struct lane *lane = &f->lanes[f->steps++ % (uint64_t)f->lane_count];
+    struct demo_lane *lane = &f->lanes[f->steps++ % (uint64_t)f->lane_count];
 
-    lane_collect(f, lane);
+    demo_lane_collect(f, lane);
+    return lane;
+}
+
+void demo_forward_prefill(struct demo_forward *f, int tokens)
+{
+    struct demo_lane *lane = next_lane(f);
+
     for (int layer = 0; layer < f->model->layers; layer++) {
         mixing(f, lane, 2 * layer, tokens);
         mixing(f, lane, 2 * layer + 1, tokens);
-        if (layer % GATE_EVERY == 0)
+        if (layer % DEMO_GATE_EVERY == 0)
             others(f, lane, tokens);
     }
     mixing(f, lane, 2 * f->model->layers, tokens);
+}
+
+void demo_forward_decode(struct demo_forward *f, int tokens)
+{
+    demo_decode_pass(next_lane(f)->decode, tokens);
 }
 
 struct demo_counts demo_forward_finish(struct demo_forward *f)
@@ -269,7 +245,7 @@ struct demo_counts demo_forward_finish(struct demo_forward *f)
     struct demo_counts counts;
 
     for (int i = 0; i < f->lane_count; i++) {
-        lane_collect(f, &f->lanes[i]);
+        demo_lane_collect(f, &f->lanes[i]);
         lane_close(&f->lanes[i]);
     }
     counts = f->counts;

@@ -55,6 +55,16 @@ class Demo(unittest.TestCase):
         for order in ("lazy", "threads"):
             self.assertEqual(self.last_line("--cast", "--streams", "2", order=order), self.last_line())
 
+    def test_decoding_in_graphs_does_not_change_the_checksum(self):
+        for precision in PRECISIONS:
+            options = ("--precision", precision, "--decode-steps", "9")
+            wanted = self.last_line(*options)
+            self.assertEqual(self.last_line(*options, "--decode", "padded"), wanted)
+            for order, streams in (("lazy", 1), *RUNS):
+                graphs = ("--decode", "graphs", "--streams", str(streams))
+                self.assertEqual(self.last_line(*options, *graphs, order=order), wanted, (order, streams))
+            self.assertEqual(self.last_line(*options, "--decode", "graphs", "--cast"), wanted)
+
     def test_precision_seed_and_steps_change_the_checksum(self):
         lines = [self.last_line("--precision", precision) for precision in PRECISIONS]
         lines.append(self.last_line("--seed", "2"))
@@ -86,6 +96,8 @@ class Demo(unittest.TestCase):
             (["--checkpoint", renamed], 1, "layers.1.hc_ffn_fn: the checkpoint has no scale"),
             (["--checkpoint", self.checkpoint, "--layers", "4"], 1, "has 3 layers, not 4"),
             (["--checkpoint", self.checkpoint, "--precision", "fp8"], 64, "not fp8"),
+            (["--checkpoint", self.checkpoint, "--decode", "late"], 64, "not late"),
+            (["--checkpoint", self.checkpoint, "--decode-tokens", "65"], 64, "from 1 to 64"),
         ):
             result = self.run_demo(*options)
             self.assertEqual(result.returncode, code, options)
@@ -96,7 +108,7 @@ class Demo(unittest.TestCase):
         result = self.run_demo("--help")
         self.assertEqual(result.returncode, 0)
         for option in (
-            "checkpoint precision prefill-steps prefill-tokens decode-steps layers seed streams "
+            "checkpoint precision prefill-steps prefill-tokens decode-steps decode-tokens decode layers seed streams "
             "cast pause quiet"
         ).split():
             self.assertIn(f"--{option}", result.stdout)

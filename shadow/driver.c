@@ -38,34 +38,39 @@ static atomic_int state;
 
 /* The versioned symbol by dlsym, since cuGetProcAddress of drivers before 12.0 has another
  * signature. Streams are always passed explicitly, so the legacy variants are right for all. */
-static void *find(void *libcuda, __typeof__(&cuGetProcAddress_v2) get_proc_address,
-                  const struct entry *entry)
+static void *find(void *libcuda, const char *symbol, const char *name, int version)
 {
+    const __typeof__(&cuGetProcAddress_v2) get_proc_address =
+        (__typeof__(get_proc_address))dlsym(libcuda, "cuGetProcAddress_v2");
     CUdriverProcAddressQueryResult status;
     void *function = NULL;
 
     if (get_proc_address &&
-        get_proc_address(entry->name, &function, entry->version, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
-                         &status) == CUDA_SUCCESS &&
+        get_proc_address(name, &function, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) ==
+            CUDA_SUCCESS &&
         function) {
         return function;
     }
-    return dlsym(libcuda, entry->symbol);
+    return dlsym(libcuda, symbol);
+}
+
+static void *loaded_driver(void)
+{
+    return dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
 }
 
 static bool fill(void)
 {
-    __typeof__(&cuGetProcAddress_v2) get_proc_address;
-    void *const libcuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    void *const libcuda = loaded_driver();
 
     if (!libcuda) {
         mhcs_log(MHCS_LOG_ERROR, "libcuda.so.1 is not loaded in this process, though cuBLAS was "
                                  "called; nothing is sampled");
         return false;
     }
-    get_proc_address = (__typeof__(get_proc_address))dlsym(libcuda, "cuGetProcAddress_v2");
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-        void *const function = find(libcuda, get_proc_address, &entries[i]);
+        void *const function =
+            find(libcuda, entries[i].symbol, entries[i].name, entries[i].version);
 
         if (!function && entries[i].need == MUST) {
             mhcs_log(MHCS_LOG_ERROR,
@@ -88,6 +93,13 @@ int mhcs_driver(const struct mhcs_driver **ret_driver)
     }
     *ret_driver = now == FILLED ? &table : NULL;
     return now == FILLED ? 0 : now == UNUSABLE ? -ENODEV : -EAGAIN;
+}
+
+void *mhcs_driver_find(const char *symbol, const char *name, int version)
+{
+    void *const libcuda = loaded_driver();
+
+    return libcuda ? find(libcuda, symbol, name, version) : NULL;
 }
 
 void mhcs_driver_forget(void)

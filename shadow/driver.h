@@ -56,6 +56,10 @@ struct mhcs_driver {
  * (logged once). */
 int mhcs_driver(const struct mhcs_driver **ret_driver);
 
+/* A function that the table lacks, found as its entries are; NULL: none. For programs that are not
+ * a guest of the application. */
+void *mhcs_driver_find(const char *symbol, const char *name, int version);
+
 /* In a forked child: where the parent used the driver it can't be used any more, and may wait for
  * ever for a lock that a thread of the parent holds. */
 void mhcs_driver_forget(void);

@@ -50,4 +50,22 @@ static inline float mhcs_round_f16(float value)
     return mhcs_round_even(value, 13);
 }
 
+/* Storage of a value that the rounding to that type gave. */
+static inline uint16_t mhcs_bf16_encode(float value)
+{
+    return (uint16_t)(mhcs_f32_bits(value) >> 16);
+}
+
+static inline uint16_t mhcs_f16_encode(float value)
+{
+    const uint32_t bits = mhcs_f32_bits(value), sign = bits >> 16 & 0x8000;
+    const float magnitude = mhcs_f32_from_bits(bits & 0x7fffffff);
+
+    if (!mhcs_bits_finite(bits))
+        return (uint16_t)(sign | (magnitude != magnitude ? 0x7e00 : 0x7c00));
+    if (magnitude < 0x1p-14f) /* a multiple of 2^-24 */
+        return (uint16_t)(sign | (uint32_t)(magnitude * 0x1p24f));
+    return (uint16_t)(sign | (((bits & 0x7fffffff) - (UINT32_C(112) << 23)) >> 13));
+}
+
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mhcshadow-microtest: the numbers of the incident, against an oracle, and its options.
 
-Usage: test_microtest.py mhcshadow-microtest mhcshadow-make-checkpoint
+Usage: test_microtest.py mhcshadow-microtest mhcshadow-make-checkpoint FOLDER-OF-SIMCUDA
 """
 import array
 import json
@@ -16,8 +16,8 @@ import sys
 import tempfile
 import unittest
 
-MICROTEST, MAKE_CHECKPOINT = sys.argv[1:3]
-del sys.argv[1:3]
+MICROTEST, MAKE_CHECKPOINT, SIMCUDA = sys.argv[1:4]
+del sys.argv[1:4]
 PATHS = ("bf16", "bf16 split-K", "fp16", "tf32")
 
 
@@ -25,8 +25,13 @@ def run(*options, **more):
     return subprocess.run([MICROTEST, *options], capture_output=True, text=True, **more)
 
 
-def found(*options):
-    result = run("--json", *options)
+def with_libraries(folder, **settings):
+    """An environment whose CUDA libraries are those of `folder`."""
+    return {**os.environ, "LD_LIBRARY_PATH": folder, "SIMCUDA_QUIET": "1", **settings}
+
+
+def found(*options, **more):
+    result = run("--json", *options, **more)
     assert (result.returncode, result.stderr) == (0, ""), result
     return json.loads(result.stdout)
 
@@ -188,24 +193,6 @@ class Microtest(unittest.TestCase):
         self.assertTrue(1.15 < ratio < 1.3, ratio)  # sqrt(3 roundings / 2)
         self.assertTrue(0.9 < wide["paths"]["bf16"]["ratio"] < 1.1)
 
-    def test_files_of_the_safetensors_package_are_read(self):
-        try:
-            import numpy
-            import safetensors.numpy
-        except ImportError:
-            self.skipTest("the safetensors package is not installed")
-        subprocess.run(
-            [MAKE_CHECKPOINT, "--layers", "1", "--hidden", "64", self.path("ours.safetensors")],
-            check=True,
-        )
-        # Both ways: the package reads ours and writes what we then read.
-        tensors = safetensors.numpy.load_file(self.path("ours.safetensors"))
-        safetensors.numpy.save_file(tensors, self.path("theirs.safetensors"), {"format": "pt"})
-        ours = found("--model", self.path("ours.safetensors"), "--rows", "4")
-        theirs = found("--model", self.path("theirs.safetensors"), "--rows", "4")
-        self.assertEqual(ours["sites"], theirs["sites"])
-        self.assertEqual(numpy.float32, tensors["hc_head_fn"].dtype)
-
     def test_the_tables_say_what_the_json_says(self):
         options = ("--synthetic", "--layers", "2", "--hidden", "64", "--rows", "16")
         result, text = found(*options), run(*options).stdout
@@ -217,6 +204,54 @@ class Microtest(unittest.TestCase):
             self.assertRegex(text, rf"  {re.escape(path)} +{raw:.3e} +.* PASS")
         self.assertRegex(text, r"VERDICT PASS: the coarsest precision, bf16 split-K, is off by ")
         self.assertIn("hc_head_fn", text)
+
+    def test_on_a_gpu_it_is_the_real_cublas_that_multiplies(self):
+        options = ("--synthetic", "--layers", "2", "--list", "0,1", "--rows", "32")
+        cpu, gpu = found(*options), found(*options, "--device", "gpu", env=with_libraries(SIMCUDA))
+        self.assertTrue(gpu["run"]["simulated"])
+        self.assertIn("simcuda", gpu["run"]["gpu"])
+        self.assertIn(os.path.join(SIMCUDA, "libcublas.so.13"), gpu["run"]["gpu"])
+        self.assertEqual(list(gpu["paths"]), [*PATHS, "fp32"])
+        for path, cost in gpu["paths"].items():
+            self.assertEqual(cost["status"], "PASS", path)
+            self.assertEqual(len(gpu["drift"][path]), 2)
+        # Another machine's arithmetic, not another's noise. What the library splits is its own choice.
+        for path in ("bf16", "fp16", "tf32"):
+            self.assertNotEqual(gpu["paths"][path]["raw"], cpu["paths"][path]["raw"])
+            self.assertAlmostEqual(gpu["paths"][path]["raw"] / cpu["paths"][path]["raw"], 1, delta=0.05, msg=path)
+            self.assertAlmostEqual(gpu["drift"][path][1]["rel"] / cpu["drift"][path][1]["rel"], 1, delta=0.2, msg=path)
+        self.assertTrue(1e-8 < gpu["paths"]["fp32"]["raw"] < 1.6e-6)
+        text = run(*options, "--device", "gpu", env=with_libraries(SIMCUDA)).stdout
+        self.assertIn("SIMULATED GPU", text)
+        self.assertTrue(all(len(line) <= 100 for line in text.splitlines()))
+
+    def test_a_gpu_whose_arithmetic_is_not_what_it_says_is_found_out(self):
+        options = ("--synthetic", "--layers", "1", "--hidden", "512", "--device", "gpu", "--json")
+        result = run(*options, env=with_libraries(SIMCUDA, SIMCUDA_DEFECT="tf32-operands"))
+        self.assertEqual(result.returncode, 1)
+        statuses = {path: cost["status"] for path, cost in json.loads(result.stdout)["paths"].items()}
+        self.assertEqual(statuses, {**dict.fromkeys(PATHS, "PASS"), "fp32": "FAIL"})
+
+    def test_what_a_gpu_lacks_is_said_with_the_remedy(self):
+        def links(folder, *names):
+            os.mkdir(self.path(folder))
+            for name in ("libcuda.so.1", "libcublas.so.13", "libcublas.so.12"):
+                if name in names:
+                    os.symlink(os.path.join(SIMCUDA, name), os.path.join(self.path(folder), name))
+                else:  # an empty file is found first, and is no library
+                    open(os.path.join(self.path(folder), name), "wb").close()
+            return with_libraries(self.path(folder))
+
+        for env, text in (
+            (links("nothing"), "no CUDA driver here ("),
+            (links("no cublas", "libcuda.so.1"), "no cuBLAS here ("),
+            (with_libraries(SIMCUDA, SIMCUDA_DEVICES="0"), "no GPU to be used: CUDA_ERROR_NO_DEVICE (100)"),
+            (with_libraries(SIMCUDA, SIMCUDA_MEM_MB="1"), "taking GPU memory: CUDA_ERROR_OUT_OF_MEMORY (2)"),
+        ):
+            result = run("--synthetic", "--layers", "1", "--device", "gpu", env=env)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+            self.assertIn(text, result.stderr)
+            self.assertRegex(result.stderr, "install|LD_LIBRARY_PATH|nvidia-smi|--device cpu")
 
     def test_progress_goes_to_a_terminal_only(self):
         options = ("--synthetic", "--layers", "1", "--hidden", "64", "--rows", "4")
@@ -244,6 +279,7 @@ class Microtest(unittest.TestCase):
             (("--synthetic", "--rows", "0"), "0 is not a number from 1"),
             (("--synthetic", "--list", "1,x"), "1,x is neither all nor a list of layers"),
             (("--synthetic", "--outlier-share", "2"), "2 is not a number from 0 to 1"),
+            (("--synthetic", "--device", "tpu"), "tpu is neither cpu nor gpu"),
             (("--model", "/nonexistent"), "/nonexistent: No such file or directory"),
             (("--model", self.folder.name), "no mixing weights in it"),
             ((*small, "--states", x), "2 tensors in it: say which one with --tensor"),

@@ -51,12 +51,26 @@ static void what_is_not_finite_stays(void **state)
     assert_true(mhcs_round_f16(65519) == 65504 && mhcs_round_f16(65520) == INFINITY);
 }
 
+static void what_was_rounded_is_stored_exactly(void **state)
+{
+    for (uint32_t half = 0; half <= UINT16_MAX; half++) {
+        const float f16 = mhcs_f16_decode((uint16_t)half), bf16 = mhcs_bf16_decode((uint16_t)half);
+
+        if (!isnan(f16))
+            assert_int_equal(mhcs_f16_encode(f16), half);
+        else
+            assert_true(isnan(mhcs_f16_decode(mhcs_f16_encode(f16))));
+        assert_int_equal(mhcs_bf16_encode(bf16), half);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roundings_are_to_nearest_even),
         cmocka_unit_test(tf32_rounds_halves_away_or_cuts),
         cmocka_unit_test(what_is_not_finite_stays),
+        cmocka_unit_test(what_was_rounded_is_stored_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

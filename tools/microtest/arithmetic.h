@@ -21,7 +21,8 @@ enum mhcs_operand_form { MHCS_AS_F32, MHCS_AS_TF32, MHCS_AS_BF16, MHCS_AS_F16, M
     X(BF16, "bf16", MHCS_AS_BF16, MHCS_AS_BF16, false, "bf16*bf16->bf16/f32")                      \
     X(BF16_SPLIT, "bf16 split-K", MHCS_AS_BF16, MHCS_AS_BF16, true, "bf16*bf16->bf16/f32+reduced") \
     X(F16, "fp16", MHCS_AS_F16, MHCS_AS_F16, false, "f16*f16->f16/f32")                            \
-    X(TF32, "tf32", MHCS_AS_TF32, MHCS_AS_F32, false, "f32*f32->f32/tf32")
+    X(TF32, "tf32", MHCS_AS_TF32, MHCS_AS_F32, false, "f32*f32->f32/tf32")                         \
+    X(F32, "fp32", MHCS_AS_F32, MHCS_AS_F32, false, "f32*f32->f32/f32")
 
 enum mhcs_arithmetic_kind {
 #define MHCS_ARITHMETIC_ENUM(name, text, operands, result, split, path) MHCS_ARITHMETIC_##name,
@@ -29,6 +30,20 @@ enum mhcs_arithmetic_kind {
 #undef MHCS_ARITHMETIC_ENUM
         MHCS_ARITHMETIC_COUNT
 };
+
+/* Where the GEMMs run. */
+struct mhcs_machine {
+    struct mhcs_gpu *gpu; /* NULL: here, by OpenBLAS */
+    uint32_t threads;
+    uint32_t pieces; /* of a split sum; the GPU's library chooses for itself */
+};
+
+/* The arithmetics that are of interest there: the CPU's own fp32 is what the others are held
+ * against. */
+static inline int mhcs_arithmetics_of(const struct mhcs_machine *machine)
+{
+    return machine->gpu ? MHCS_ARITHMETIC_COUNT : MHCS_ARITHMETIC_F32;
+}
 
 struct mhcs_arithmetic {
     const char *name;

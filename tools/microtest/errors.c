@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shadow/host_reference.h"
+#include "tools/microtest/gpu.h"
 #include "tools/parallel.h"
 
 /* ---- weights ---- */
@@ -82,8 +84,9 @@ struct measuring {
     const struct mhcs_model_site *site;
     const struct mhcs_prepared *weights;
     const struct mhcs_states *states;
-    uint32_t pieces;
+    const struct mhcs_machine *machine;
     float *scratch;                  /* per thread: two chunks of x */
+    float *products;                 /* [arithmetic][rows][coefficients] by the GPU, or NULL */
     struct mhcs_row_result *results; /* [arithmetic][rows] */
 };
 
@@ -145,8 +148,12 @@ static void measure(const struct measuring *m, struct chunk *chunk, enum mhcs_ar
     /* TF32 is what the arithmetic makes of fp32 operands; the 16-bit types are the operands'. */
     if (as->operands != MHCS_AS_TF32)
         multiply(m, chunk, chunk->rounded, m->weights->form[as->operands], chunk->operands);
-    mhcs_gemm_as(as, m->pieces, chunk->rounded, m->weights->form[as->operands], chunk->c,
-                 chunk->rows, n, k);
+    if (m->products)
+        memcpy(chunk->c, m->products + ((size_t)kind * m->states->rows + chunk->first) * n,
+               (size_t)chunk->rows * n * sizeof(*chunk->c));
+    else
+        mhcs_gemm_as(as, m->machine->pieces, chunk->rounded, m->weights->form[as->operands],
+                     chunk->c, chunk->rows, n, k);
     mhcs_host_compare(&slot, &m->site->params, chunk->operands, chunk->fp32,
                       m->results + (size_t)kind * m->states->rows + chunk->first);
 }
@@ -163,8 +170,32 @@ static void measure_chunk(void *context, size_t i, uint32_t thread)
     };
 
     reference(m, &chunk);
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++)
+    for (int kind = 0; kind < mhcs_arithmetics_of(m->machine); kind++)
         measure(m, &chunk, (enum mhcs_arithmetic_kind)kind);
+}
+
+/* All rows in one GEMM, as a server would. */
+static int multiply_on_gpu(const struct measuring *m, char *error)
+{
+    const uint32_t n = m->site->coefficients, rows = m->states->rows, k = m->states->k;
+    const size_t count = (size_t)rows * k;
+    float *rounded = malloc(count * sizeof(*rounded));
+    int ret = 0;
+
+    if (!rounded) {
+        snprintf(error, MHCS_MODEL_ERROR, "out of memory");
+        return -ENOMEM;
+    }
+    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT && !ret; kind++) {
+        const enum mhcs_operand_form form = mhcs_gpu_operands((enum mhcs_arithmetic_kind)kind);
+
+        mhcs_round_to(form, m->states->x, rounded, count);
+        ret = mhcs_gpu_gemm(m->machine->gpu, (enum mhcs_arithmetic_kind)kind, rounded,
+                            m->weights->form[form], m->products + (size_t)kind * rows * n, rows, n,
+                            k, error);
+    }
+    free(rounded);
+    return ret;
 }
 
 /* ---- what they add up to ---- */
@@ -239,21 +270,31 @@ static double check(const struct measuring *m)
 
 int mhcs_site_errors(struct mhcs_site_errors *ret_errors, const struct mhcs_model_site *site,
                      const struct mhcs_prepared *prepared, const struct mhcs_states *states,
-                     uint32_t pieces, uint32_t threads)
+                     const struct mhcs_machine *machine, char error[MHCS_MODEL_ERROR])
 {
-    struct measuring m = {.site = site, .weights = prepared, .states = states, .pieces = pieces};
+    const int kinds = mhcs_arithmetics_of(machine);
+    const size_t rows = states->rows;
+    struct measuring m = {.site = site, .weights = prepared, .states = states, .machine = machine};
     int ret = -ENOMEM;
 
-    m.scratch = malloc((size_t)threads * MHCS_CHUNK_ROWS * states->k * sizeof(float));
-    m.results = calloc((size_t)MHCS_ARITHMETIC_COUNT * states->rows, sizeof(*m.results));
-    if (!m.scratch || !m.results)
+    snprintf(error, MHCS_MODEL_ERROR, "out of memory");
+    m.scratch = malloc((size_t)machine->threads * MHCS_CHUNK_ROWS * states->k * sizeof(float));
+    m.results = calloc((size_t)kinds * rows, sizeof(*m.results));
+    if (machine->gpu)
+        m.products = malloc((size_t)kinds * rows * site->coefficients * sizeof(float));
+    if (!m.scratch || !m.results || (machine->gpu && !m.products))
         goto out;
-    mhcs_parallel(threads, (states->rows + MHCS_CHUNK_ROWS - 1) / MHCS_CHUNK_ROWS, measure_chunk,
+    if (machine->gpu) {
+        ret = multiply_on_gpu(&m, error);
+        if (ret)
+            goto out;
+    }
+    mhcs_parallel(machine->threads, (rows + MHCS_CHUNK_ROWS - 1) / MHCS_CHUNK_ROWS, measure_chunk,
                   &m);
     *ret_errors = (struct mhcs_site_errors){
         .site = site, .absmax = prepared->absmax, .rms = prepared->rms, .check = check(&m)};
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
-        const struct mhcs_row_result *results = m.results + (size_t)kind * states->rows;
+    for (int kind = 0; kind < kinds; kind++) {
+        const struct mhcs_row_result *results = m.results + (size_t)kind * rows;
 
         ret_errors->error[kind][MHCS_AGAINST_OPERANDS] =
             sum_up(results, states->rows, MHCS_OPERANDS);
@@ -262,6 +303,7 @@ int mhcs_site_errors(struct mhcs_site_errors *ret_errors, const struct mhcs_mode
     ret = ret_errors->check < 0 ? -ENOMEM : 0;
 out:
     free(m.scratch);
+    free(m.products);
     free(m.results);
     return ret;
 }

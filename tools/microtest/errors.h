@@ -54,9 +54,9 @@ struct mhcs_states {
     uint32_t rows, k;
 };
 
-/* 0 or -ENOMEM. */
+/* 0; -errno with `error` set. */
 int mhcs_site_errors(struct mhcs_site_errors *ret_errors, const struct mhcs_model_site *site,
                      const struct mhcs_prepared *prepared, const struct mhcs_states *states,
-                     uint32_t pieces, uint32_t threads);
+                     const struct mhcs_machine *machine, char error[MHCS_MODEL_ERROR]);
 
 #endif

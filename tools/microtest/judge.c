@@ -99,7 +99,7 @@ static struct mhcs_cost cost_of(const struct mhcs_microtest *test, enum mhcs_ari
 
 void mhcs_microtest_judge(struct mhcs_microtest *test)
 {
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++)
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++)
         test->cost[kind] = cost_of(test, (enum mhcs_arithmetic_kind)kind);
 }
 
@@ -107,7 +107,7 @@ enum mhcs_status mhcs_microtest_status(const struct mhcs_microtest *test)
 {
     enum mhcs_status status = MHCS_INSUFFICIENT;
 
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++)
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++)
         if (test->cost[kind].status > status)
             status = test->cost[kind].status;
     return status;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shadow/model/round.h"
+#include "tools/microtest/gpu.h"
 #include "tools/microtest/microtest.h"
 #include "tools/microtest/synthetic.h"
 #include "tools/parallel.h"
@@ -30,6 +31,7 @@ enum {
     KEY_SHARE,
     KEY_GAIN,
     KEY_F32_STATES,
+    KEY_DEVICE,
     KEY_SPLIT,
     KEY_THREADS,
     KEY_SEED,
@@ -57,7 +59,9 @@ static const struct argp_option option_list[] = {
      "drawn as fp32 numbers, which the narrower paths then round; servers keep bf16", 0},
     {0, 0, 0, 0, "How:", 3},
     {"list", KEY_SAMPLE, "LIST", 0, "layers to list, as 0,21,42, or all (8 of them)", 0},
-    {"split", KEY_SPLIT, "N", 0, "pieces of the sum over K in the split-K path (16)", 0},
+    {"device", KEY_DEVICE, "cpu|gpu", 0,
+     "where the GEMMs run: OpenBLAS here (the default), or the real cuBLAS on the first GPU", 0},
+    {"split", KEY_SPLIT, "N", 0, "pieces of the sum over K in the split-K path of the CPU (16)", 0},
     {"threads", KEY_THREADS, "N", 0, "threads (all cores)", 0},
     {"seed", KEY_SEED, "N", 0, "seed of what is drawn (1)", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON object instead of tables", 0},
@@ -128,11 +132,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_F32_STATES:
         o->states.f32 = true;
         break;
+    case KEY_DEVICE:
+        o->gpu = strcmp(arg, "gpu") == 0;
+        if (!o->gpu && strcmp(arg, "cpu") != 0)
+            argp_error(state, "%s is neither cpu nor gpu", arg);
+        break;
     case KEY_SPLIT:
-        o->pieces = parse_count(state, arg, 2, 64);
+        o->machine.pieces = parse_count(state, arg, 2, 64);
         break;
     case KEY_THREADS:
-        o->threads = parse_count(state, arg, 1, MHCS_THREADS_MAX);
+        o->machine.threads = parse_count(state, arg, 1, MHCS_THREADS_MAX);
         break;
     case KEY_SEED:
         o->states.seed = parse_count(state, arg, 0, UINT32_MAX);
@@ -187,21 +196,16 @@ static int run_sites(struct mhcs_microtest *test, struct mhcs_prepared *prepared
         if (!listed && !in_layers)
             continue;
         progress(test, i, begin);
-        ret = mhcs_prepare(prepared, source, site, o->threads, error);
-        if (ret)
-            return ret;
-        if (listed) {
+        ret = mhcs_prepare(prepared, source, site, o->machine.threads, error);
+        if (!ret && listed)
             ret = mhcs_site_errors(&test->errors[test->error_count++], site, prepared,
-                                   &test->states, o->pieces, o->threads);
-            if (ret) {
-                snprintf(error, MHCS_MODEL_ERROR, "out of memory");
-                return ret;
-            }
-        }
-        if (in_layers) {
-            mhcs_compound_site(compound, site, prepared);
+                                   &test->states, &o->machine, error);
+        if (!ret && in_layers) {
+            ret = mhcs_compound_site(compound, site, prepared, error);
             mhcs_compound_drift(compound, test->drift[site->layer]);
         }
+        if (ret)
+            return ret;
     }
     progress(test, source->site_count, begin);
     return 0;
@@ -229,7 +233,7 @@ static int run(struct mhcs_microtest *test, char *error)
     test->states_are_bf16 = true;
     for (size_t i = 0; i < (size_t)test->states.rows * test->states.k; i++)
         test->states_are_bf16 = test->states_are_bf16 && mhcs_round_bf16(x[i]) == x[i];
-    compound = mhcs_compound_new(&test->states, o->pieces, o->threads);
+    compound = mhcs_compound_new(&test->states, &o->machine);
     if (!compound) {
         snprintf(error, MHCS_MODEL_ERROR, "out of memory");
         ret = -ENOMEM;
@@ -275,8 +279,7 @@ int main(int argc, char **argv)
         .layers = 43,
         .hidden = 4096,
         .states = {.rows = 64, .outlier_share = 1.0 / 512, .outlier_gain = 16, .seed = 1},
-        .pieces = 16,
-        .threads = mhcs_parallel_cores(),
+        .machine = {.pieces = 16, .threads = mhcs_parallel_cores()},
     };
     struct mhcs_microtest test = {.options = &options};
     char error[MHCS_MODEL_ERROR] = "";
@@ -290,6 +293,8 @@ int main(int argc, char **argv)
                         : mhcs_source_make_up(&test.source, options.layers, options.hidden,
                                               options.states.seed, error);
     options.states.k = test.source.k;
+    if (!ret && options.gpu)
+        ret = mhcs_gpu_open(&options.machine.gpu, error);
     if (!ret) {
         mhcs_arithmetic_init(test.blas, sizeof(test.blas));
         ret = run(&test, error);
@@ -300,5 +305,6 @@ int main(int argc, char **argv)
     free(test.errors);
     free(test.drift);
     mhcs_source_close(&test.source);
+    mhcs_gpu_close(options.machine.gpu);
     return ret;
 }

@@ -16,8 +16,8 @@ struct mhcs_microtest_options {
     const char
         *sample; /* layers whose errors are listed: "all", or numbers with commas; NULL: some */
     struct mhcs_states_plan states;
-    uint32_t pieces, threads;
-    bool synthetic, json;
+    struct mhcs_machine machine; /* but for its GPU, which main() opens */
+    bool synthetic, gpu, json;
 };
 
 /* What a precision costs, over all listed sites and after all layers. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "shadow/path.h"
+#include "tools/microtest/gpu.h"
 #include "tools/microtest/microtest.h"
 #include "tools/report/term.h"
 #include "tools/report/text.h"
@@ -40,6 +41,7 @@ static void print_model(FILE *out, const struct mhcs_microtest *test)
 static void print_run(FILE *out, const struct mhcs_microtest *test)
 {
     const struct mhcs_states_plan *plan = &test->options->states;
+    const struct mhcs_gpu *gpu = test->options->machine.gpu;
     double check = 0;
     char text[1024];
 
@@ -55,10 +57,18 @@ static void print_run(FILE *out, const struct mhcs_microtest *test)
     mhcs_text_wrap(out, "states      ", text);
     for (size_t i = 0; i < test->error_count; i++)
         check = fmax(check, test->errors[i].check);
-    snprintf(text, sizeof(text),
-             "%s, %u threads; split-K cuts the sum into %u; the fp32 reference is off from fp64 by "
-             "at most %.1e",
-             test->blas, test->options->threads, test->options->pieces, check);
+    if (gpu)
+        snprintf(text, sizeof(text),
+                 "%s%s; the fp32 reference and all else by %s, %u threads, the reference off from "
+                 "fp64 by at most %.1e",
+                 mhcs_gpu_is_simulated(gpu) ? "SIMULATED GPU (these numbers come from the CPU): "
+                                            : "",
+                 mhcs_gpu_text(gpu), test->blas, test->options->machine.threads, check);
+    else
+        snprintf(text, sizeof(text),
+                 "%s, %u threads; split-K cuts the sum into %u; the fp32 reference is off from "
+                 "fp64 by at most %.1e",
+                 test->blas, test->options->machine.threads, test->options->machine.pieces, check);
     mhcs_text_wrap(out, "arithmetic  ", text);
 }
 
@@ -104,13 +114,13 @@ static void print_errors(FILE *out, const struct mhcs_microtest *test)
 #undef HEAD
     fprintf(out, " %9s\n", "1-cos(y)");
     for (size_t i = 0; i < test->error_count; i++)
-        for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+        for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
             fprintf(out, "  %-20s %-12s", kind ? "" : test->errors[i].site->name,
                     mhcs_arithmetic[kind].name);
             print_error(out, &test->errors[i].error[kind][MHCS_AGAINST_FP32]);
         }
     print_title(out, "The same against fp32 with the rounded operands: output and sum alone, raw");
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
         double low = INFINITY, high = 0;
 
         for (size_t i = 0; i < test->error_count; i++) {
@@ -133,13 +143,13 @@ static void print_drift(FILE *out, const struct mhcs_microtest *test)
     print_title(out, "After layer N of the linear path, streams against fp32's: relative error, "
                      "and 1 - cosine");
     fprintf(out, "  %5s", "layer");
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++)
-        fprintf(out, " %22s", mhcs_arithmetic[kind].name);
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++)
+        fprintf(out, " %17s", mhcs_arithmetic[kind].name);
     fputc('\n', out);
     for (uint32_t layer = 0; layer < layers; layer++) {
         fprintf(out, "  %5u", layer);
-        for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++)
-            fprintf(out, "   %9.3e %9.2e", test->drift[layer][kind].rel,
+        for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++)
+            fprintf(out, "  %8.2e %7.1e", test->drift[layer][kind].rel,
                     test->drift[layer][kind].cosine);
         fputc('\n', out);
     }
@@ -159,7 +169,7 @@ static void print_costs(FILE *out, const struct mhcs_microtest *test)
     print_title(out, "Over all listed sites of 24 rows");
     fprintf(out, "  %-12s %10s %10s %6s %10s %10s %10s %10s  %s\n", "run in", "raw", "expected",
             "R", "comb", "y from", "to", "1-cos(y)", "verdict");
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
         const struct mhcs_cost *cost = &test->cost[kind];
         char text[MHCS_NUMBER_BYTES];
 
@@ -175,7 +185,7 @@ static enum mhcs_arithmetic_kind coarsest(const struct mhcs_microtest *test)
 {
     int worst = 0;
 
-    for (int kind = 1; kind < MHCS_ARITHMETIC_COUNT; kind++)
+    for (int kind = 1; kind < mhcs_arithmetics_of(&test->options->machine); kind++)
         if (test->cost[kind].raw > test->cost[worst].raw)
             worst = kind;
     return (enum mhcs_arithmetic_kind)worst;

@@ -5,6 +5,7 @@
 
 #include "shadow/json.h"
 #include "shadow/path.h"
+#include "tools/microtest/gpu.h"
 #include "tools/microtest/microtest.h"
 
 static void put_model(struct mhcs_json *json, const struct mhcs_microtest *test)
@@ -55,7 +56,7 @@ static void put_sites(struct mhcs_json *json, const struct mhcs_microtest *test)
         mhcs_json_end_array(json);
         mhcs_json_number(json, "fp64_check", e->check);
         mhcs_json_begin_object(json, "errors");
-        for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+        for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
             mhcs_json_begin_object(json, mhcs_arithmetic[kind].name);
             put_error(json, "operands", &e->error[kind][MHCS_AGAINST_OPERANDS]);
             put_error(json, "fp32", &e->error[kind][MHCS_AGAINST_FP32]);
@@ -70,7 +71,7 @@ static void put_sites(struct mhcs_json *json, const struct mhcs_microtest *test)
 static void put_drift(struct mhcs_json *json, const struct mhcs_microtest *test)
 {
     mhcs_json_begin_object(json, "drift");
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
         mhcs_json_begin_array(json, mhcs_arithmetic[kind].name);
         for (uint32_t layer = 0; layer < test->source.layers; layer++) {
             mhcs_json_begin_object(json, NULL);
@@ -86,7 +87,7 @@ static void put_drift(struct mhcs_json *json, const struct mhcs_microtest *test)
 static void put_costs(struct mhcs_json *json, const struct mhcs_microtest *test)
 {
     mhcs_json_begin_object(json, "paths");
-    for (int kind = 0; kind < MHCS_ARITHMETIC_COUNT; kind++) {
+    for (int kind = 0; kind < mhcs_arithmetics_of(&test->options->machine); kind++) {
         const struct mhcs_cost *cost = &test->cost[kind];
 
         mhcs_json_begin_object(json, mhcs_arithmetic[kind].name);
@@ -107,6 +108,7 @@ static void put_costs(struct mhcs_json *json, const struct mhcs_microtest *test)
 
 int mhcs_microtest_print_json(FILE *out, const struct mhcs_microtest *test)
 {
+    const struct mhcs_gpu *gpu = test->options->machine.gpu;
     struct mhcs_json json = {0};
     const char *text;
 
@@ -115,8 +117,13 @@ int mhcs_microtest_print_json(FILE *out, const struct mhcs_microtest *test)
     mhcs_json_begin_object(&json, "run");
     mhcs_json_int(&json, "rows", test->states.rows);
     mhcs_json_bool(&json, "states_are_bf16", test->states_are_bf16);
-    mhcs_json_int(&json, "split", test->options->pieces);
-    mhcs_json_int(&json, "threads", test->options->threads);
+    if (gpu) {
+        mhcs_json_string(&json, "gpu", mhcs_gpu_text(gpu));
+        mhcs_json_bool(&json, "simulated", mhcs_gpu_is_simulated(gpu));
+    } else {
+        mhcs_json_int(&json, "split", test->options->machine.pieces);
+    }
+    mhcs_json_int(&json, "threads", test->options->machine.threads);
     mhcs_json_string(&json, "blas", test->blas);
     mhcs_json_number(&json, "seconds", test->seconds);
     mhcs_json_end_object(&json);

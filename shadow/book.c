@@ -38,6 +38,12 @@ static const char *remedy(int error)
     }
 }
 
+/* Samples of calls and of launches. */
+static uint64_t count_dropped(void)
+{
+    return mhcs_counter_value(MHCS_DROPPED) + mhcs_counter_value(MHCS_REPLAY_DROPPED);
+}
+
 /* Says so, and makes an end of tracing and sampling. */
 static void give_up(struct mhcs_book *book, const char *where, int error)
 {
@@ -45,7 +51,7 @@ static void give_up(struct mhcs_book *book, const char *where, int error)
              "can't write a trace to '%s': %s (%s); tracing stops", where, strerror(-error),
              remedy(error));
     if (book->writer) {
-        mhcs_trace_close(book->writer, MHCS_END_IO_ERROR, mhcs_counter_value(MHCS_DROPPED));
+        mhcs_trace_close(book->writer, MHCS_END_IO_ERROR, count_dropped());
         book->writer = NULL;
     }
     book->broken = true;
@@ -182,8 +188,6 @@ static void note_reasons(struct mhcs_book *book)
 
 static void write_counters(struct mhcs_book *book)
 {
-    static const char *const names[] = {"seen",    "matched",  "sampled",
-                                        "dropped", "captured", "failed"};
     uint64_t now[MHCS_COUNTERS];
     struct mhcs_json json = {0};
     const char *text;
@@ -197,7 +201,7 @@ static void write_counters(struct mhcs_book *book)
     mhcs_json_begin_object(&json, NULL);
     mhcs_json_begin_object(&json, "counters");
     for (int i = 0; i < MHCS_COUNTERS; i++) {
-        mhcs_json_int(&json, names[i], (int64_t)now[i]);
+        mhcs_json_int(&json, mhcs_counter_key[i], (int64_t)now[i]);
     }
     mhcs_json_begin_object(&json, "reasons");
     for (int i = 0; i < MHCS_REASONS_COUNT; i++) {
@@ -243,6 +247,7 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
             .device = (int16_t)engine->device,
             .tokens = (int32_t)gemm->tokens,
             .row = (int32_t)mhcs_row_index(call->seed, r, call->rows, gemm->tokens),
+            .graph = call->graph,
             .path = path,
             .checkpoint = call->checkpoint,
             .check = checks ? checks[r] : NAN,
@@ -256,14 +261,19 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
     }
 }
 
+static uint64_t count_unchecked(void)
+{
+    return mhcs_counter_value(MHCS_CAPTURED) + mhcs_counter_value(MHCS_UNFOLLOWED) +
+           mhcs_counter_value(MHCS_FAILED) + mhcs_counter_value(MHCS_REPLAY_FAILED);
+}
+
 void mhcs_book_flush(struct mhcs_book *book)
 {
-    const uint64_t dropped = mhcs_counter_value(MHCS_DROPPED);
+    const uint64_t dropped = count_dropped();
 
     note_reasons(book);
     mhcs_book_note_findings(book);
-    if (!book->writer &&
-        dropped + mhcs_counter_value(MHCS_CAPTURED) + mhcs_counter_value(MHCS_FAILED) > 0) {
+    if (!book->writer && dropped + count_unchecked() > 0) {
         mhcs_book_trace(book);
     }
     if (book->writer) {
@@ -284,7 +294,7 @@ void mhcs_book_close(struct mhcs_book *book)
         int error;
 
         mhcs_log(MHCS_LOG_DEBUG, "closing %s", path);
-        error = mhcs_trace_close(book->writer, MHCS_END_EXIT, mhcs_counter_value(MHCS_DROPPED));
+        error = mhcs_trace_close(book->writer, MHCS_END_EXIT, count_dropped());
         if (error < 0) {
             mhcs_log(MHCS_LOG_ERROR, "can't end the trace: %s (%s)", strerror(-error),
                      remedy(error));

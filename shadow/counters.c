@@ -35,6 +35,12 @@ const struct mhcs_reason_info mhcs_reason_info[MHCS_REASONS_COUNT] = {
 #undef INFO
 };
 
+const char *const mhcs_counter_key[MHCS_COUNTERS] = {
+#define KEY(name, key, what) [MHCS_##name] = key,
+    MHCS_COUNTER_LIST(KEY)
+#undef KEY
+};
+
 /* The owner of a tally may have ended long ago. A number that the kernel has given to another
  * thread since only keeps the tally from being found. */
 static bool is_dead(int thread)
@@ -114,10 +120,23 @@ void mhcs_turn_away_many(enum mhcs_reason reason, uint64_t n)
     mhcs_count_many(mhcs_reason_info[reason].counter, n);
 }
 
-void mhcs_sample_lost(enum mhcs_reason reason)
+void mhcs_turn_away_replays(enum mhcs_reason reason, uint64_t n)
 {
-    mhcs_count_many(MHCS_SAMPLED, UINT64_MAX); /* one less: the sum is taken mod 2^64 */
-    mhcs_turn_away(reason);
+    const bool dropped = mhcs_reason_info[reason].counter == MHCS_DROPPED;
+
+    atomic_fetch_add_explicit(&reasons[reason], n, memory_order_relaxed);
+    mhcs_count_many(dropped ? MHCS_REPLAY_DROPPED : MHCS_REPLAY_FAILED, n);
+}
+
+void mhcs_sample_lost(enum mhcs_reason reason, bool replay)
+{
+    /* One less: the sum is taken mod 2^64. */
+    mhcs_count_many(replay ? MHCS_REPLAY_SAMPLED : MHCS_SAMPLED, UINT64_MAX);
+    if (replay) {
+        mhcs_turn_away_replays(reason, 1);
+    } else {
+        mhcs_turn_away(reason);
+    }
 }
 
 uint64_t mhcs_reason_value(enum mhcs_reason reason)

@@ -8,23 +8,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Cumulative, relaxed, process-wide; zero in a forked child. They count GEMMs: a batched call of a
- * mixing GEMM's shape counts as many as it has entries, any other call one.
+/* Cumulative, relaxed, process-wide; zero in a forked child. X(NAME, key in the trace, what).
+ *
+ * The first block counts GEMMs: a batched call of a mixing GEMM's shape counts as many as it has
+ * entries, any other call one.
  * seen = not of the shape + matched;
- * matched = skipped by the sampling rate + sampled + dropped + captured + failed. */
+ * matched = skipped by the sampling rate + sampled + dropped + captured + in_graphs + failed.
+ *
+ * The second one counts what launches of CUDA graphs do without any call:
+ * replayed = skipped by the sampling rate + replay_sampled + replay_dropped + replay_failed. */
+#define MHCS_COUNTER_LIST(X)                                                                       \
+    X(SEEN, "seen", "made through hooked functions")                                               \
+    X(MATCHED, "matched", "of a mixing GEMM's shape")                                              \
+    X(SAMPLED, "sampled", "recorded, or in flight")                                                \
+    X(DROPPED, "dropped", "due, but no slot was free or the budget was spent")                     \
+    X(CAPTURED, "captured", "captured into a graph without a node that could check its replays")   \
+    X(IN_GRAPHS, "in_graphs", "captured into a graph with such a node")                            \
+    X(FAILED, "failed", "due, but something did not work; the log names it once")                  \
+    X(UNFOLLOWED, "unfollowed", "nodes of instantiated graphs that can't be enabled")              \
+    X(REPLAYS, "replays", "launches of graphs that are followed")                                  \
+    X(REPLAYED, "replayed", "mixing GEMMs that these ran")                                         \
+    X(REPLAY_SAMPLED, "replay_sampled", "recorded, or in flight")                                  \
+    X(REPLAY_DROPPED, "replay_dropped", "as dropped")                                              \
+    X(REPLAY_FAILED, "replay_failed", "as failed")
+
 enum mhcs_counter {
-    MHCS_SEEN,     /* made through hooked functions */
-    MHCS_MATCHED,  /* of a mixing GEMM's shape */
-    MHCS_SAMPLED,  /* recorded, or in flight */
-    MHCS_DROPPED,  /* due, but no slot was free or the budget was spent */
-    MHCS_CAPTURED, /* due, but the stream was being captured into a graph */
-    MHCS_FAILED,   /* due, but something did not work; the log names it once */
-    MHCS_COUNTERS,
+#define MHCS_COUNTER_ENUM(name, key, what) MHCS_##name,
+    MHCS_COUNTER_LIST(MHCS_COUNTER_ENUM)
+#undef MHCS_COUNTER_ENUM
+        MHCS_COUNTERS,
 };
+
+/* As the trace's facts call them. */
+extern const char *const mhcs_counter_key[MHCS_COUNTERS];
 
 /* One thread's share. Its owner alone writes, by plain additions; anyone reads (relaxed). */
 struct mhcs_tally {
-    alignas(64) atomic_uint_fast64_t counts[MHCS_COUNTERS]; /* a cache line to itself */
+    alignas(64) atomic_uint_fast64_t counts[MHCS_COUNTERS]; /* cache lines to themselves */
     atomic_int owner;                                       /* thread number; 0: not given out */
 };
 

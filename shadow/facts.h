@@ -18,7 +18,7 @@
  *           nonfinite, weight_order, path,
  *           form (of MHCS_FORMS: what became of the checkpoint's weights), difference (from them, in
  *           words)}]                                    those that are new
- *   counters {seen, matched, sampled, dropped, captured, failed, reasons {key: n}, hook_ns,
+ *   counters {those of counters.h, reasons {key: n}, hook_ns,
  *             checked (samples whose reference was computed in fp64 as well), checked_cublas (of
  *             these, those whose reference was by cuBLAS)}
  *                                                       cumulative, the last one wins

@@ -5,6 +5,7 @@
 #ifndef MHCS_REASON_H
 #define MHCS_REASON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shadow/log.h"
@@ -22,8 +23,18 @@
       "samples are dropped while another thread sets up")                                          \
     X(STOPPED, MHCS_DROPPED, "stopped", MHCS_LOG_DEBUG, "the process is exiting")                  \
     X(CAPTURED, MHCS_CAPTURED, "captured", MHCS_LOG_WARN,                                          \
-      "calls are captured into a CUDA graph and not checked: replays do not call cuBLAS (start "   \
-      "the server without CUDA graphs to check its decode steps)")                                 \
+      "calls are captured into a CUDA graph and not checked: graphs are not followed "             \
+      "(MHCSHADOW_GRAPHS)")                                                                        \
+    X(CAPTURE_UNSEEN, MHCS_CAPTURED, "capture_unseen", MHCS_LOG_WARN,                              \
+      "calls are captured into a CUDA graph and not checked: their capture began before any "      \
+      "mixing GEMM was made, or not by cudaStreamBeginCapture of a shared libcudart (but by the "  \
+      "driver's own function, or into a graph that was there already)")                            \
+    X(CAPTURE_EARLY, MHCS_CAPTURED, "capture_early", MHCS_LOG_WARN,                                \
+      "calls are captured into a CUDA graph and not checked: nothing was set up for their CUDA "   \
+      "context when the capture began")                                                            \
+    X(CAPTURE_DRIVER, MHCS_CAPTURED, "capture_driver", MHCS_LOG_WARN,                              \
+      "calls are captured into a CUDA graph and not checked: the driver lacks a call for it, or "  \
+      "refuses the kernels (CUDA 12.3 and later have all)")                                        \
     X(NO_DRIVER, MHCS_FAILED, "no_driver", MHCS_LOG_DEBUG, "the CUDA driver can't be used")        \
     X(NO_CONTEXT, MHCS_FAILED, "no_context", MHCS_LOG_WARN,                                        \
       "calls are not sampled: no CUDA context is current on their thread")                         \
@@ -57,6 +68,19 @@
       "a GEMM that was due was left by an exception or a longjmp; it is not sampled")              \
     X(GEMM, MHCS_FAILED, "gemm", MHCS_LOG_INFO,                                                    \
       "a GEMM that was due returned an error to the application; it is not sampled")               \
+    X(CHILD, MHCS_UNFOLLOWED, "child", MHCS_LOG_WARN,                                              \
+      "captured calls are not checked: their graph has become a node of another one")              \
+    X(REFUSED, MHCS_UNFOLLOWED, "refused", MHCS_LOG_WARN,                                          \
+      "captured calls are not checked: their graph is launched from the device, changed in a way " \
+      "that can't be followed, or the driver refuses to enable a node of it")                      \
+    X(TOO_MANY_GRAPHS, MHCS_UNFOLLOWED, "too_many_graphs", MHCS_LOG_WARN,                          \
+      "captured calls are not checked: there are more CUDA graphs than are followed")              \
+    X(TURNS, MHCS_DROPPED, "turns", MHCS_LOG_INFO,                                                 \
+      "calls of a CUDA graph are dropped: more were due in one launch than it samples")            \
+    X(CLASH, MHCS_FAILED, "clash", MHCS_LOG_WARN,                                                  \
+      "a CUDA graph is launched by two threads at once; its replays are not sampled any more")     \
+    X(REPLAY, MHCS_FAILED, "replay", MHCS_LOG_WARN,                                                \
+      "the driver refuses to change a node for a replay; that graph is not sampled any more")      \
     X(LAUNCH, MHCS_FAILED, "launch", MHCS_LOG_DEBUG, "a snapshot could not be launched")           \
     X(LOST, MHCS_FAILED, "lost", MHCS_LOG_WARN,                                                    \
       "samples in flight were lost: their context failed or ended")                                \
@@ -68,7 +92,8 @@ enum mhcs_reason {
 #define MHCS_REASON_ENUM(name, counter, key, level, text) MHCS_REASON_##name,
     MHCS_REASONS(MHCS_REASON_ENUM)
 #undef MHCS_REASON_ENUM
-        MHCS_REASONS_COUNT
+        MHCS_REASONS_COUNT,
+    MHCS_REASON_NONE = MHCS_REASONS_COUNT
 };
 
 struct mhcs_reason_info {
@@ -94,8 +119,13 @@ static inline void mhcs_decline(enum mhcs_reason reason)
     mhcs_decline_many(reason, 1);
 }
 
-/* Drain thread: a call counted as sampled is not recorded after all. */
-void mhcs_sample_lost(enum mhcs_reason reason);
+/* The same for GEMMs of a graph's launch, under the counters of those: DROPPED and FAILED of the
+ * list are REPLAY_DROPPED and REPLAY_FAILED then. */
+void mhcs_turn_away_replays(enum mhcs_reason reason, uint64_t n);
+
+/* Drain thread: a call, or a GEMM of a graph's launch, counted as sampled is not recorded after
+ * all. */
+void mhcs_sample_lost(enum mhcs_reason reason, bool replay);
 
 uint64_t mhcs_reason_value(enum mhcs_reason reason);
 

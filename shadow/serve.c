@@ -82,7 +82,8 @@ static void release(struct mhcs_engine *engine, uint32_t i)
 
 static void lose_one(const struct mhcs_book *book, struct mhcs_engine *engine, uint32_t i)
 {
-    mhcs_sample_lost(book->broken ? MHCS_REASON_NO_TRACE : MHCS_REASON_LOST);
+    mhcs_sample_lost(book->broken ? MHCS_REASON_NO_TRACE : MHCS_REASON_LOST,
+                     engine->slots[i].call.graph);
     release(engine, i);
 }
 
@@ -192,8 +193,10 @@ uint32_t mhcs_serve_lose(struct mhcs_engine *engine, enum mhcs_reason why)
         engine->drain.queue[engine->drain.queued++] = (uint8_t)__builtin_ctzll(posted);
     }
     for (uint32_t n = 0; n < engine->drain.queued; n++) {
-        if (!engine->slots[engine->drain.queue[n]].call.abandoned) {
-            mhcs_sample_lost(why);
+        const struct mhcs_slot_call *call = &engine->slots[engine->drain.queue[n]].call;
+
+        if (!call->abandoned) {
+            mhcs_sample_lost(why, call->graph);
             lost++;
         }
     }

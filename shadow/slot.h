@@ -46,6 +46,7 @@ struct mhcs_slot_call {
     float alpha, beta;    /* valid unless gemm.scalars_on_device */
     uint32_t parts_early; /* enum mhcs_part bits snapshot before the GEMM */
     bool abandoned;       /* no sample: only wait for the early snapshot, then release */
+    bool graph;           /* of a replay */
 
     /* The drain thread's. */
     const struct mhcs_site *site;       /* NULL: not yet known */

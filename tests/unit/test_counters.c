@@ -103,10 +103,29 @@ static void a_lost_sample_is_no_longer_counted_as_sampled(void **state)
     const uint64_t lost = mhcs_reason_value(MHCS_REASON_LOST);
 
     mhcs_count_many(MHCS_SAMPLED, 2);
-    mhcs_sample_lost(MHCS_REASON_LOST);
+    mhcs_sample_lost(MHCS_REASON_LOST, false);
     assert_int_equal(mhcs_counter_value(MHCS_SAMPLED), sampled + 1);
     assert_int_equal(mhcs_counter_value(MHCS_FAILED), failed + 1);
     assert_int_equal(mhcs_reason_value(MHCS_REASON_LOST), lost + 1);
+    assert_int_equal(mhcs_counter_value(MHCS_REPLAY_FAILED), 0);
+}
+
+static void what_replays_lose_is_counted_apart_from_calls(void **state)
+{
+    const uint64_t failed = mhcs_counter_value(MHCS_FAILED);
+    const uint64_t dropped = mhcs_counter_value(MHCS_DROPPED);
+    const uint64_t lost = mhcs_reason_value(MHCS_REASON_LOST);
+
+    mhcs_count_many(MHCS_REPLAY_SAMPLED, 3);
+    mhcs_sample_lost(MHCS_REASON_LOST, true);
+    mhcs_turn_away_replays(MHCS_REASON_BUDGET, 5);
+    assert_int_equal(mhcs_counter_value(MHCS_REPLAY_SAMPLED), 2);
+    assert_int_equal(mhcs_counter_value(MHCS_REPLAY_FAILED), 1);
+    assert_int_equal(mhcs_counter_value(MHCS_REPLAY_DROPPED), 5);
+    assert_int_equal(mhcs_reason_value(MHCS_REASON_BUDGET), 5);
+    assert_int_equal(mhcs_reason_value(MHCS_REASON_LOST), lost + 1);
+    assert_int_equal(mhcs_counter_value(MHCS_FAILED), failed);
+    assert_int_equal(mhcs_counter_value(MHCS_DROPPED), dropped);
 }
 
 static void a_forked_child_starts_from_zero(void **state)
@@ -158,6 +177,7 @@ int main(void)
         cmocka_unit_test(the_first_count_of_a_thread_leaves_errno_alone),
         cmocka_unit_test(more_threads_than_tallies_are_counted_too),
         cmocka_unit_test(a_lost_sample_is_no_longer_counted_as_sampled),
+        cmocka_unit_test(what_replays_lose_is_counted_apart_from_calls),
         cmocka_unit_test(a_forked_child_starts_from_zero),
     };
 

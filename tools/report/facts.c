@@ -350,8 +350,9 @@ static const char *const reason_keys[MHCS_REASONS_COUNT] = {
 static void set_counters(struct mhcs_facts *facts, const cJSON *counters)
 {
     static const char *const keys[MHCS_COUNTERS] = {
-        [MHCS_SEEN] = "seen",       [MHCS_MATCHED] = "matched",   [MHCS_SAMPLED] = "sampled",
-        [MHCS_DROPPED] = "dropped", [MHCS_CAPTURED] = "captured", [MHCS_FAILED] = "failed",
+#define COUNTER_KEY(name, key, what) key,
+        MHCS_COUNTER_LIST(COUNTER_KEY)
+#undef COUNTER_KEY
     };
 
     facts->file_counted = true;

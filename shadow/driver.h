@@ -22,6 +22,7 @@
     X(MUST, cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", 5050)                      \
     X(MUST, cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010)         \
     X(MUST, cuStreamIsCapturing, "cuStreamIsCapturing", 10000)                                     \
+    X(MAY, cuStreamGetCaptureInfo_v3, "cuStreamGetCaptureInfo", 12030)                             \
     X(MUST, cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 5050)                        \
     X(MUST, cuStreamDestroy_v2, "cuStreamDestroy", 4000)                                           \
     X(MUST, cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                                          \
@@ -43,7 +44,14 @@
     X(MUST, cuModuleLoadData, "cuModuleLoadData", 2000)                                            \
     X(MUST, cuModuleGetFunction, "cuModuleGetFunction", 2000)                                      \
     X(MUST, cuModuleUnload, "cuModuleUnload", 2000)                                                \
-    X(MUST, cuLaunchKernel, "cuLaunchKernel", 4000)
+    X(MUST, cuLaunchKernel, "cuLaunchKernel", 4000)                                                \
+    X(MAY, cuGraphGetNodes, "cuGraphGetNodes", 10000)                                              \
+    X(MAY, cuGraphNodeGetType, "cuGraphNodeGetType", 10000)                                        \
+    X(MAY, cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams", 12000)                     \
+    X(MAY, cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph", 10000)                  \
+    X(MAY, cuGraphExecGetFlags, "cuGraphExecGetFlags", 12000)                                      \
+    X(MAY, cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000)             \
+    X(MAY, cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", 11060)
 
 struct mhcs_driver {
 #define MHCS_DRIVER_FIELD(need, symbol, name, version) __typeof__(&symbol) symbol;

@@ -65,6 +65,13 @@ struct mhcs_engine *mhcs_engine_hold(uint64_t key)
     return NULL;
 }
 
+struct mhcs_engine *mhcs_engine_hold_at(uint32_t i)
+{
+    const uint64_t key = atomic_load(&engines[i].key);
+
+    return key != 0 ? mhcs_engine_hold(key) : NULL;
+}
+
 void mhcs_engine_let_go(struct mhcs_engine *engine)
 {
     atomic_fetch_sub(&engine->held, 1);

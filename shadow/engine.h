@@ -111,6 +111,9 @@ uint64_t mhcs_engine_key(const struct mhcs_driver *driver, CUcontext context);
 /* The engine of `key`, held. NULL: there is none, or none any more. Any thread; never waits. */
 struct mhcs_engine *mhcs_engine_hold(uint64_t key);
 
+/* The engine of entry i, held. NULL: it is nobody's. */
+struct mhcs_engine *mhcs_engine_hold_at(uint32_t i);
+
 /* A free entry for `key`, which had none, held and in state ARMING. -EAGAIN: another thread is just
  * claiming one; -ENOSPC: the table is full. */
 int mhcs_engine_claim(uint64_t key, struct mhcs_engine **ret_engine);

@@ -7,9 +7,11 @@
 #include <stddef.h>
 
 #include "shadow/budget.h"
+#include "shadow/capture.h"
 #include "shadow/drain.h"
 #include "shadow/driver.h"
 #include "shadow/engine.h"
+#include "shadow/follow.h"
 
 static _Atomic(const struct mhcs_settings *) settings; /* set once, with release */
 static atomic_int off = MHCS_REASONS_COUNT;            /* any thread; relaxed, a hint */
@@ -25,6 +27,8 @@ static void forget_parent(void)
     mhcs_drain_forget();
     mhcs_driver_forget();
     mhcs_engines_forget();
+    mhcs_captures_forget();
+    mhcs_follow_forget();
     mhcs_hook_budget = (struct mhcs_budget){0};
     atomic_store(&off, MHCS_REASONS_COUNT);
     atomic_store(&first_cublas, NULL);

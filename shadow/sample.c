@@ -11,33 +11,19 @@
 
 #include "kernels/dtype.h"
 #include "shadow/budget.h"
+#include "shadow/capture.h"
 #include "shadow/clock.h"
 #include "shadow/drain.h"
 #include "shadow/driver.h"
 #include "shadow/engine.h"
 #include "shadow/process.h"
 #include "shadow/reason.h"
+#include "shadow/sample.h"
 #include "shadow/snapshot.h"
-
-#define TAKEN MHCS_REASONS_COUNT
 
 struct mhcs_budget mhcs_hook_budget;
 
 static atomic_int_fast64_t calls; /* numbers the sampled calls of the process; relaxed */
-
-static enum mhcs_reason check_gemm(const struct mhcs_gemm *gemm)
-{
-    if (!gemm->alpha || !gemm->beta || gemm->scalar_dtype > MHCS_F16 || gemm->fn.dtype > MHCS_F16 ||
-        gemm->x.dtype > MHCS_F16 || gemm->c.dtype > MHCS_F16 ||
-        gemm->old_c.dtype != gemm->c.dtype) {
-        return MHCS_REASON_TYPES;
-    }
-    if (gemm->tokens < 1 || gemm->tokens > INT32_MAX || gemm->k % MHCS_STREAMS != 0 ||
-        (gemm->coefficients != MHCS_COEFFICIENTS && gemm->coefficients != MHCS_COEFFICIENTS_HEAD)) {
-        return MHCS_REASON_SHAPE;
-    }
-    return TAKEN;
-}
 
 /* Always legal, also while capturing. On the legacy stream, while another stream captures, it
  * answers with an error that leaves the capture valid; our launch would not. */
@@ -48,35 +34,70 @@ static enum mhcs_reason check_capture(const struct mhcs_driver *driver, CUstream
 
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
         (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE)) {
-        return MHCS_REASON_CAPTURED;
+        return mhcs_process_settings()->graphs ? MHCS_REASON_CAPTURE_UNSEEN : MHCS_REASON_CAPTURED;
     }
-    return result == CUDA_SUCCESS ? TAKEN : MHCS_REASON_STREAM;
+    return result == CUDA_SUCCESS ? MHCS_REASON_NONE : MHCS_REASON_STREAM;
 }
 
-/* *ret_engine, unless NULL, is held. */
-static enum mhcs_reason find_engine(const struct mhcs_driver *driver, CUcontext context,
-                                    const struct mhcs_settings *settings,
-                                    struct mhcs_engine **ret_engine, int64_t *begin)
+enum mhcs_reason mhcs_sample_context(const struct mhcs_gemm *gemm,
+                                     const struct mhcs_driver **ret_driver, CUcontext *ret_context)
+{
+    const struct mhcs_driver *driver;
+    CUdevice device = -1;
+    int error;
+
+    if (mhcs_process_off() != MHCS_REASON_NONE) {
+        return mhcs_process_off();
+    }
+    error = mhcs_driver(&driver);
+    if (error) {
+        return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_NO_DRIVER;
+    }
+    if (driver->cuCtxGetCurrent(ret_context) != CUDA_SUCCESS || !*ret_context) {
+        return MHCS_REASON_NO_CONTEXT;
+    }
+    if (mhcs_process_device() < 0) {
+        driver->cuCtxGetDevice(&device);
+    }
+    mhcs_process_note(gemm ? gemm->cublas : NULL, device);
+    *ret_driver = driver;
+    return MHCS_REASON_NONE;
+}
+
+static enum mhcs_reason arm(const struct mhcs_driver *driver, CUcontext context, uint64_t key,
+                            struct mhcs_engine **ret_engine)
+{
+    const int error = mhcs_engine_claim(key, ret_engine);
+
+    if (error) {
+        return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_TOO_MANY_CONTEXTS;
+    }
+    mhcs_engine_arm(*ret_engine, driver, context, mhcs_process_settings());
+    mhcs_drain_start();
+    return MHCS_REASON_NONE;
+}
+
+enum mhcs_reason mhcs_sample_engine(const struct mhcs_driver *driver, CUcontext context,
+                                    bool *to_arm, struct mhcs_engine **ret_engine)
 {
     const uint64_t key = mhcs_engine_key(driver, context);
+    enum mhcs_reason reason;
 
     if (key == 0) {
         return MHCS_REASON_NO_CONTEXT;
     }
     *ret_engine = mhcs_engine_hold(key);
-    if (!*ret_engine) {
-        const int error = mhcs_engine_claim(key, ret_engine);
-
-        if (error) {
-            return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_TOO_MANY_CONTEXTS;
+    if (*ret_engine) {
+        *to_arm = false;
+    } else {
+        reason = *to_arm ? arm(driver, context, key, ret_engine) : MHCS_REASON_ARMING;
+        if (reason != MHCS_REASON_NONE) {
+            return reason;
         }
-        mhcs_engine_arm(*ret_engine, driver, context, settings);
-        mhcs_drain_start();
-        *begin = mhcs_clock(CLOCK_MONOTONIC); /* arming is not what the budget bounds */
     }
     switch (mhcs_engine_state(*ret_engine)) {
     case MHCS_ENGINE_ARMED:
-        return TAKEN;
+        return MHCS_REASON_NONE;
     case MHCS_ENGINE_ARMING:
         return MHCS_REASON_ARMING;
     default:
@@ -84,58 +105,52 @@ static enum mhcs_reason find_engine(const struct mhcs_driver *driver, CUcontext 
     }
 }
 
-/* What the GEMM will overwrite or the application may change: the old C, and scalars on the
- * device. */
-static uint32_t early_parts(const struct mhcs_gemm *gemm)
+enum mhcs_reason mhcs_sample_slot(struct mhcs_engine *engine, const struct mhcs_gemm *gemm,
+                                  uint32_t parts_early, uint32_t *ret_slot)
 {
-    if (gemm->scalars_on_device) {
-        return MHCS_PART_SCALARS | MHCS_PART_OLD_C;
+    const uint32_t most = mhcs_process_settings()->rows;
+    const uint32_t rows = gemm->tokens < most ? (uint32_t)gemm->tokens : most;
+    struct mhcs_layout layout;
+    int64_t number, now;
+    int slot;
+
+    mhcs_layout_set(&layout, gemm, rows);
+    slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
+    if (slot < 0) {
+        return MHCS_REASON_NO_SLOT;
     }
-    return mhcs_element(gemm->beta, gemm->scalar_dtype, 0) != 0 ? MHCS_PART_OLD_C : 0;
-}
-
-/* The snapshot kernel follows an operand's address that stands on the device; copies can't. */
-static enum mhcs_reason check_operands(const struct mhcs_engine *engine,
-                                       const struct mhcs_gemm *gemm, uint32_t parts_early)
-{
-    const bool with_old_c = parts_early & MHCS_PART_OLD_C;
-
-    if (engine->mode == MHCS_MODE_COPY &&
-        (gemm->fn.indirect || gemm->x.indirect || gemm->c.indirect || gemm->old_c.indirect)) {
-        return MHCS_REASON_POINTERS;
-    }
-    return mhcs_snapshot_in_bounds(engine->driver, gemm, with_old_c) ? TAKEN : MHCS_REASON_OPERAND;
-}
-
-/* Fills the slot's call and takes its early snapshot. Behind that the slot is ready to be given
- * back, should the call never come to its second half. */
-static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *slot,
-                           const struct mhcs_gemm *gemm, const struct mhcs_layout *layout,
-                           uint32_t rows, uint32_t parts_early)
-{
-    const int64_t number = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-    const int64_t now = mhcs_clock(CLOCK_REALTIME);
-    struct mhcs_slot_call *call = &slot->call;
-    CUresult result = CUDA_SUCCESS;
-
-    *call = (struct mhcs_slot_call){
+    number = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    now = mhcs_clock(CLOCK_REALTIME);
+    engine->slots[slot].call = (struct mhcs_slot_call){
         .gemm = *gemm,
-        .layout = *layout,
+        .layout = layout,
         .number = number,
         .time = now,
         .seed = mhcs_mix64((uint64_t)now + (uint64_t)number),
         .rows = rows,
-        .chunks = mhcs_engine_chunks(engine, layout->bytes),
+        .chunks = mhcs_engine_chunks(engine, layout.bytes),
         .parts_early = parts_early,
     };
+    *ret_slot = (uint32_t)slot;
+    return MHCS_REASON_NONE;
+}
+
+/* The scalars, and the early snapshot. Behind that the slot is ready to be given back, should the
+ * call never come to its second half. */
+static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *slot)
+{
+    struct mhcs_slot_call *call = &slot->call;
+    const struct mhcs_gemm *gemm = &call->gemm;
+    CUresult result = CUDA_SUCCESS;
+
     if (!gemm->scalars_on_device) {
         call->alpha = mhcs_element(gemm->alpha, gemm->scalar_dtype, 0);
         call->beta = mhcs_element(gemm->beta, gemm->scalar_dtype, 0);
     }
-    if (parts_early) {
-        result = mhcs_snapshot(engine, slot, parts_early);
+    if (call->parts_early) {
+        result = mhcs_snapshot(engine, slot, call->parts_early);
     }
-    if (parts_early && result == CUDA_SUCCESS) {
+    if (call->parts_early && result == CUDA_SUCCESS) {
         result = engine->driver->cuEventRecord(slot->ready, gemm->stream);
     }
     return result;
@@ -143,35 +158,24 @@ static CUresult begin_call(const struct mhcs_engine *engine, struct mhcs_slot *s
 
 /* In an engine that is armed, and held. */
 static enum mhcs_reason take_slot(struct mhcs_sample *sample, struct mhcs_engine *engine,
-                                  const struct mhcs_gemm *gemm,
-                                  const struct mhcs_settings *settings)
+                                  const struct mhcs_gemm *gemm)
 {
-    const uint32_t parts_early = early_parts(gemm);
-    const uint32_t rows = gemm->tokens < settings->rows ? (uint32_t)gemm->tokens : settings->rows;
-    struct mhcs_layout layout;
+    const uint32_t parts_early = mhcs_check_early_parts(gemm);
     enum mhcs_reason reason;
     CUresult result;
-    int slot;
+    uint32_t slot = 0;
 
-    mhcs_layout_set(&layout, gemm, rows);
-    if (layout.bytes > engine->largest) {
-        return MHCS_REASON_SHAPE;
-    }
-    reason = check_operands(engine, gemm, parts_early);
-    if (reason != TAKEN) {
+    if ((reason = mhcs_check_operands(engine, gemm, parts_early)) != MHCS_REASON_NONE ||
+        (reason = mhcs_sample_slot(engine, gemm, parts_early, &slot)) != MHCS_REASON_NONE) {
         return reason;
     }
-    slot = mhcs_slot_acquire(&engine->pool, mhcs_engine_chunks(engine, layout.bytes));
-    if (slot < 0) {
-        return MHCS_REASON_NO_SLOT;
-    }
-    result = begin_call(engine, &engine->slots[slot], gemm, &layout, rows, parts_early);
+    result = begin_call(engine, &engine->slots[slot]);
     if (result != CUDA_SUCCESS) {
         mhcs_engine_disarm(engine, "the snapshot before a GEMM", result); /* and the slot with it */
         return MHCS_REASON_LAUNCH;
     }
-    *sample = (struct mhcs_sample){atomic_load(&engine->key), (uint32_t)slot};
-    return TAKEN;
+    *sample = (struct mhcs_sample){.engine = atomic_load(&engine->key), .slot = slot};
+    return MHCS_REASON_NONE;
 }
 
 static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm *gemm,
@@ -182,33 +186,23 @@ static enum mhcs_reason take(struct mhcs_sample *sample, const struct mhcs_gemm 
     struct mhcs_engine *engine = NULL;
     enum mhcs_reason reason;
     CUcontext context;
-    CUdevice device;
-    int error;
+    bool arm = true;
 
-    if (mhcs_process_off() != TAKEN) {
-        return mhcs_process_off();
-    }
-    error = mhcs_driver(&driver);
-    if (error) {
-        return error == -EAGAIN ? MHCS_REASON_ARMING : MHCS_REASON_NO_DRIVER;
-    }
-    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) {
-        return MHCS_REASON_NO_CONTEXT;
-    }
-    if (mhcs_process_device() < 0 && driver->cuCtxGetDevice(&device) == CUDA_SUCCESS) {
-        mhcs_process_note(gemm->cublas, device);
-    }
-    if ((reason = check_gemm(gemm)) != TAKEN ||
-        (reason = check_capture(driver, gemm->stream)) != TAKEN) {
+    if ((reason = mhcs_sample_context(gemm, &driver, &context)) != MHCS_REASON_NONE ||
+        (reason = mhcs_check_gemm(gemm)) != MHCS_REASON_NONE ||
+        (reason = check_capture(driver, gemm->stream)) != MHCS_REASON_NONE) {
         return reason;
     }
-    reason = find_engine(driver, context, settings, &engine, begin);
-    if (reason == TAKEN && settings->sample < 1 &&
+    reason = mhcs_sample_engine(driver, context, &arm, &engine);
+    if (arm) {
+        *begin = mhcs_clock(CLOCK_MONOTONIC); /* arming is not what the budget bounds */
+    }
+    if (reason == MHCS_REASON_NONE && settings->sample < 1 &&
         !mhcs_budget_allows(&mhcs_hook_budget, settings->budget, *begin)) {
         reason = MHCS_REASON_BUDGET;
     }
-    if (reason == TAKEN) {
-        reason = take_slot(sample, engine, gemm, settings);
+    if (reason == MHCS_REASON_NONE) {
+        reason = take_slot(sample, engine, gemm);
     }
     if (engine) {
         mhcs_engine_let_go(engine);
@@ -230,7 +224,7 @@ bool mhcs_shadow_before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm
 
     sample->engine = 0;
     reason = take(sample, gemm, &begin);
-    if (reason != TAKEN) {
+    if (reason != MHCS_REASON_NONE) {
         mhcs_decline(reason);
         return false;
     }
@@ -275,7 +269,7 @@ static enum mhcs_reason finish(struct mhcs_engine *engine, uint32_t i, bool laun
     }
     mhcs_count(MHCS_SAMPLED); /* before it can be lost */
     post(engine, i);
-    return TAKEN;
+    return MHCS_REASON_NONE;
 }
 
 /* The engine of a sample, held, if it is still armed. */
@@ -295,7 +289,9 @@ void mhcs_shadow_forget(struct mhcs_sample *sample)
     struct mhcs_engine *const engine = engine_of(sample);
 
     if (engine) {
-        give_back(engine, sample->slot);
+        if (!sample->captured) {
+            give_back(engine, sample->slot);
+        }
         mhcs_engine_let_go(engine);
     }
     mhcs_turn_away(MHCS_REASON_UNWOUND);
@@ -313,10 +309,11 @@ void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
     }
     engine = engine_of(sample);
     if (engine) {
-        reason = finish(engine, sample->slot, launched);
+        reason = sample->captured ? mhcs_capture_after(engine, sample, launched)
+                                  : finish(engine, sample->slot, launched);
         mhcs_engine_let_go(engine);
     }
-    if (reason != TAKEN) {
+    if (reason != MHCS_REASON_NONE) {
         mhcs_turn_away(reason);
     }
     end = mhcs_clock(CLOCK_MONOTONIC);

@@ -60,6 +60,11 @@ struct mhcs_gemm {
 struct mhcs_sample {
     uint64_t engine; /* its key: by the second half it may be gone. 0: nothing was taken */
     uint32_t slot;
+    bool captured;        /* what follows instead of a slot (graph.h) */
+    uint32_t parts_early; /* of the node that was inserted before the GEMM */
+    uint64_t pair;        /* ties it to the one behind */
+    float alpha, beta;    /* unless gemm.scalars_on_device */
+    struct mhcs_gemm gemm;
 };
 
 /* Before the real GEMM: takes a slot and, where beta may be non-zero, snapshots the old C on the

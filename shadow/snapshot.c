@@ -10,12 +10,6 @@
 #define ELEMENTS_PER_BLOCK 2048
 #define BLOCKS_PER_SM      2
 
-/* Tests build the library once with this set, to see that operands read later instead of in stream
- * order are caught. */
-#ifndef MHCS_TEST_LATE_SNAPSHOT
-#define MHCS_TEST_LATE_SNAPSHOT 0
-#endif
-
 static bool operand_in_bounds(const struct mhcs_driver *driver, const struct mhcs_operand *operand,
                               int64_t rows, int64_t columns)
 {
@@ -59,12 +53,15 @@ bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs
             (!apart || operand_in_bounds(driver, &gemm->old_c, gemm->tokens, gemm->coefficients)));
 }
 
-static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
-                       uint32_t parts, CUstream stream)
+uint32_t mhcs_snapshot_params(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                              uint32_t parts, struct mhcs_snapshot_params *params)
 {
     const struct mhcs_slot_call *call = &slot->call;
     const struct mhcs_gemm *gemm = &call->gemm;
-    struct mhcs_snapshot_params params = {
+    uint64_t elements = (uint64_t)call->rows * gemm->coefficients;
+    const uint32_t blocks = BLOCKS_PER_SM * (uint32_t)engine->sm_count;
+
+    *params = (struct mhcs_snapshot_params){
         .fn = gemm->fn,
         .x = gemm->x,
         .c = gemm->c,
@@ -84,16 +81,21 @@ static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot 
         .to_old_c = slot->address + call->layout.old_c,
         .to_scalars = slot->address + call->layout.scalars,
     };
-    void *arguments[] = {&params};
-    uint64_t elements = (uint64_t)call->rows * gemm->coefficients;
-    uint32_t blocks = BLOCKS_PER_SM * (uint32_t)engine->sm_count;
-
     if (parts & MHCS_PART_FN) {
         elements += (uint64_t)(gemm->coefficients + call->rows) * gemm->k;
     }
-    if (elements / ELEMENTS_PER_BLOCK + 1 < blocks) {
-        blocks = (uint32_t)(elements / ELEMENTS_PER_BLOCK + 1);
-    }
+    return elements / ELEMENTS_PER_BLOCK + 1 < blocks
+               ? (uint32_t)(elements / ELEMENTS_PER_BLOCK + 1)
+               : blocks;
+}
+
+static CUresult launch(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                       uint32_t parts, CUstream stream)
+{
+    struct mhcs_snapshot_params params;
+    const uint32_t blocks = mhcs_snapshot_params(engine, slot, parts, &params);
+    void *arguments[] = {&params};
+
     return engine->driver->cuLaunchKernel(engine->snapshot, blocks, 1, 1, MHCS_SNAPSHOT_THREADS, 1,
                                           1, 0, stream, arguments, NULL);
 }

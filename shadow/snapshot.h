@@ -10,6 +10,17 @@
 bool mhcs_snapshot_in_bounds(const struct mhcs_driver *driver, const struct mhcs_gemm *gemm,
                              bool with_old_c);
 
+/* Tests build the library once with this set, to see that operands read later instead of in stream
+ * order are caught. */
+#ifndef MHCS_TEST_LATE_SNAPSHOT
+#define MHCS_TEST_LATE_SNAPSHOT 0
+#endif
+
+/* The parameters of a snapshot of `parts` (enum mhcs_part bits) of slot->call; returns its number
+ * of blocks, of MHCS_SNAPSHOT_THREADS. */
+uint32_t mhcs_snapshot_params(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
+                              uint32_t parts, struct mhcs_snapshot_params *params);
+
 /* Snapshots `parts` (enum mhcs_part bits) of slot->call on the stream of its GEMM. */
 CUresult mhcs_snapshot(const struct mhcs_engine *engine, const struct mhcs_slot *slot,
                        uint32_t parts);

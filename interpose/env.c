@@ -195,6 +195,11 @@ static enum outcome parse_sync(const char *value, struct environment *env)
     return parse_switch(value, &env->settings->sync) ? TAKEN : REFUSED;
 }
 
+static enum outcome parse_graphs(const char *value, struct environment *env)
+{
+    return parse_switch(value, &env->settings->graphs) ? TAKEN : REFUSED;
+}
+
 static enum outcome parse_log(const char *value, struct environment *env)
 {
     static const char *const levels[] = {
@@ -257,7 +262,7 @@ static const struct variable {
      "24x16384,4x16384",
      "auto"},
     {PREFIX "_REFERENCE", parse_reference, "kernel, cublas or host", "kernel"},
-    {PREFIX "_GRAPHS", parse_absent_switch, SWITCH, "0"},
+    {PREFIX "_GRAPHS", parse_graphs, SWITCH, "0"},
     {PREFIX "_MEM_MB", parse_mem, MB, "64"},
     {PREFIX "_HEADROOM_MB", parse_headroom, MB, "1024"},
     {PREFIX "_MAX_MB", parse_max, MB, "1024"},

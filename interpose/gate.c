@@ -17,6 +17,8 @@
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct mhcs_pass mhcs_own_pass;
 
+atomic_bool mhcs_graphs_wanted;
+
 /* Written once by configure(), constant once `configured` is seen set (acquire). */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool configured;
@@ -31,6 +33,15 @@ static void configure(void)
     mhcs_sampler_init(&sampler, settings.sample, mhcs_sampler_seed());
     mhcs_shadow_configure(&settings);
     atomic_store_explicit(&configured, true, memory_order_release);
+}
+
+/* Counts GEMMs of a mixing GEMM's shape. */
+static void count_matched(uint64_t n)
+{
+    mhcs_count_many(MHCS_MATCHED, n);
+    if (!mhcs_gate_wants_graphs() && settings.graphs && settings.sample > 0) {
+        atomic_store_explicit(&mhcs_graphs_wanted, true, memory_order_relaxed);
+    }
 }
 
 static bool is_enabled(void)
@@ -100,6 +111,42 @@ static void take(struct mhcs_library *library, const struct mhcs_call *call,
     errno = saved_errno;
 }
 
+/* An entry while a capture is under way. False: its own stream is not captured. */
+static bool take_captured(struct mhcs_library *library, const struct mhcs_call *call,
+                          const struct mhcs_lt *lt, enum mhcs_side side, int64_t entry)
+{
+    const int saved_errno = errno;
+    bool captured = true;
+    struct mhcs_gemm gemm;
+
+    if (mhcs_own_pass.taken == MHCS_ENTRIES_SAMPLED) {
+        mhcs_decline(MHCS_REASON_ENTRIES);
+    } else if (describe(library, call, lt, side, entry, &gemm)) {
+        enum mhcs_capture capture;
+
+        gemm.weight_order = mhcs_sampler_order(&sampler, mhcs_filter_weights(call, side, entry));
+        capture = mhcs_shadow_capture(&mhcs_own_pass.samples[mhcs_own_pass.taken], &gemm);
+        mhcs_own_pass.taken += capture == MHCS_CAPTURE_TAKEN;
+        captured = capture != MHCS_CAPTURE_NONE;
+    }
+    errno = saved_errno;
+    return captured;
+}
+
+/* A captured entry is always taken: which of its replays are sampled is decided at each of them. */
+static void take_captured_or_due(struct mhcs_library *library, const struct mhcs_call *call,
+                                 const struct mhcs_lt *lt, enum mhcs_side side, int64_t entry)
+{
+    int32_t order;
+
+    if (mhcs_capture_under_way() && take_captured(library, call, lt, side, entry)) {
+        return;
+    }
+    if (mhcs_sampler_draw(&sampler, mhcs_filter_weights(call, side, entry), &order)) {
+        take(library, call, lt, side, entry, order);
+    }
+}
+
 void mhcs_gate_forget(void)
 {
     for (uint32_t i = 0; i < mhcs_own_pass.taken; i++) {
@@ -119,14 +166,21 @@ bool mhcs_gate_draw(int64_t m, int64_t n, int64_t k, const void *a, const void *
     if (side == MHCS_SIDE_NONE) {
         return false;
     }
-    mhcs_count(MHCS_MATCHED);
-    return mhcs_sampler_draw(&sampler, side == MHCS_SIDE_A ? a : b, &mhcs_own_pass.order);
+    count_matched(1);
+    mhcs_own_pass.drawn = !mhcs_capture_under_way();
+    return !mhcs_own_pass.drawn ||
+           mhcs_sampler_draw(&sampler, side == MHCS_SIDE_A ? a : b, &mhcs_own_pass.order);
 }
 
 void mhcs_gate_take(struct mhcs_library *library, const struct mhcs_call *call)
 {
-    take(library, call, NULL, mhcs_filter_match(&settings, call->m, call->n, call->k), 0,
-         mhcs_own_pass.order);
+    const enum mhcs_side side = mhcs_filter_match(&settings, call->m, call->n, call->k);
+
+    if (mhcs_own_pass.drawn) {
+        take(library, call, NULL, side, 0, mhcs_own_pass.order);
+    } else {
+        take_captured_or_due(library, call, NULL, side, 0);
+    }
 }
 
 static void offer(struct mhcs_library *library, const struct mhcs_call *call,
@@ -141,7 +195,7 @@ static void offer(struct mhcs_library *library, const struct mhcs_call *call,
     if (side == MHCS_SIDE_NONE) {
         return;
     }
-    mhcs_count_many(MHCS_MATCHED, (uint64_t)call->count);
+    count_matched((uint64_t)call->count);
     mhcs_count_many(MHCS_SEEN, (uint64_t)call->count - mhcs_own_pass.counted);
     mhcs_own_pass.counted = false;
     if (call->count > MHCS_ENTRIES_MAX) {
@@ -149,11 +203,7 @@ static void offer(struct mhcs_library *library, const struct mhcs_call *call,
         return;
     }
     for (int64_t entry = 0; entry < call->count; entry++) {
-        int32_t order;
-
-        if (mhcs_sampler_draw(&sampler, mhcs_filter_weights(call, side, entry), &order)) {
-            take(library, call, lt, side, entry, order);
-        }
+        take_captured_or_due(library, call, lt, side, entry);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "interpose/call.h"
 #include "interpose/library.h"
+#include "shadow/graph.h"
 #include "shadow/shadow.h"
 
 /* Entries of one batched call that are sampled at most, and that may be due at all. */
@@ -24,6 +25,7 @@ struct mhcs_pass {
     uintptr_t frame; /* 0: none is under way */
     uint32_t taken;
     int32_t order; /* of the fn of a single GEMM, once drawn */
+    bool drawn;    /* a single GEMM is due; else a capture is under way, perhaps of its stream */
     bool counted;  /* as one GEMM, and no more than that yet */
     struct mhcs_sample samples[MHCS_ENTRIES_SAMPLED];
 };
@@ -61,6 +63,15 @@ void mhcs_gate_lt(struct mhcs_library *library, const struct mhcs_lt *lt);
 /* A single GEMM does it in two steps, since it is seldom due: a and b are its operands. */
 bool mhcs_gate_draw(int64_t m, int64_t n, int64_t k, const void *a, const void *b);
 void mhcs_gate_take(struct mhcs_library *library, const struct mhcs_call *call);
+
+/* Set (relaxed: it orders nothing) when the process has made a mixing GEMM and graphs are to be
+ * followed: before that a capture is none of our business. */
+extern atomic_bool mhcs_graphs_wanted;
+
+static inline bool mhcs_gate_wants_graphs(void)
+{
+    return __builtin_expect(atomic_load_explicit(&mhcs_graphs_wanted, memory_order_relaxed), 0);
+}
 
 /* Hands over what was taken. */
 void mhcs_gate_hand_over(cublasStatus_t status);

@@ -27,26 +27,13 @@
 
 #define PROBES 16
 
-struct mhcs_call_site mhcs_call_sites[MHCS_HOOK_COUNT][MHCS_CALL_SITES];
+struct mhcs_call_site mhcs_call_sites[MHCS_FUNCTIONS][MHCS_CALL_SITES];
 
-#define LIBRARY_ONE    "libcublas.so"
-#define LIBRARY_BATCH  "libcublas.so"
-#define LIBRARY_GROUPS "libcublas.so"
-#define LIBRARY_LT     "libcublasLt.so"
-
-/* The functions, and what the file of a library that has them is called. */
-static const struct {
-    const char *name, *file;
-} hooks[MHCS_HOOK_COUNT] = {
-#define FILE_OF(kind)             FILE_OF_KIND(kind)
-#define FILE_OF_KIND(kind)        LIBRARY_##kind
-#define HOOK(name, family, index) [MHCS_HOOK_##name] = {#name, FILE_OF(MHCS_KIND_##family)},
-    MHCS_HOOKS(HOOK)
-#undef HOOK
-};
-
-/* Set by the first thread that finds no cuBLAS at all. */
-static atomic_bool missing_said;
+#define LIBRARY_ONE     "libcublas.so"
+#define LIBRARY_BATCH   "libcublas.so"
+#define LIBRARY_GROUPS  "libcublas.so"
+#define LIBRARY_LT      "libcublasLt.so"
+#define LIBRARY_RUNTIME "libcudart.so"
 
 /* Stand-ins of the right type, so that no caller needs to check for NULL. */
 #define HOOK(name, family, index)                                                                  \
@@ -56,22 +43,43 @@ static atomic_bool missing_said;
     }
 MHCS_HOOKS(HOOK)
 #undef HOOK
-
-static struct mhcs_target missing(enum mhcs_hook hook)
-{
-    static void *const stubs[MHCS_HOOK_COUNT] = {
-#define HOOK(name, family, index) [MHCS_HOOK_##name] = (void *)missing_##name,
-        MHCS_HOOKS(HOOK)
+#define HOOK(name, family, stream)                                                                 \
+    static cudaError_t missing_##name(MHCS_GRAPH_PARAMS(family))                                   \
+    {                                                                                              \
+        return cudaErrorInitializationError;                                                       \
+    }
+MHCS_GRAPH_HOOKS(HOOK)
 #undef HOOK
-    };
 
+/* The functions, what the file of a library that has them is called, and what stands in. */
+static const struct {
+    const char *name, *file;
+    void *missing;
+} hooks[MHCS_FUNCTIONS] = {
+#define FILE_OF(kind)      FILE_OF_KIND(kind)
+#define FILE_OF_KIND(kind) LIBRARY_##kind
+#define HOOK(name, family, index)                                                                  \
+    [MHCS_HOOK_##name] = {#name, FILE_OF(MHCS_KIND_##family), (void *)missing_##name},
+    MHCS_HOOKS(HOOK)
+#undef HOOK
+#define HOOK(name, family, stream)                                                                 \
+    [MHCS_HOOK_COUNT + MHCS_GRAPH_HOOK_##name] = {#name, LIBRARY_RUNTIME, (void *)missing_##name},
+        MHCS_GRAPH_HOOKS(HOOK)
+#undef HOOK
+};
+
+/* Set by the first thread that finds no library at all. */
+static atomic_bool missing_said;
+
+static struct mhcs_target missing(unsigned hook)
+{
     if (!atomic_exchange_explicit(&missing_said, true, memory_order_relaxed)) {
         mhcs_log(MHCS_LOG_ERROR,
-                 "%s was called, but no loaded library has it; returning "
-                 "CUBLAS_STATUS_NOT_INITIALIZED (load libcublas before the first GEMM)",
-                 hooks[hook].name);
+                 "%s was called, but no loaded library has it; returning an error of "
+                 "initialisation (load %s before the first call)",
+                 hooks[hook].name, hooks[hook].file);
     }
-    return (struct mhcs_target){.function = stubs[hook]};
+    return (struct mhcs_target){.function = hooks[hook].missing};
 }
 
 static const struct link_map *object_of(const void *address)
@@ -140,7 +148,7 @@ static bool pin_caller(const void *caller, void **scope, bool *is_cublas)
     return *scope != NULL;
 }
 
-struct nth_cublas {
+struct nth_library {
     const char *file;
     size_t skip;
     bool found;
@@ -149,7 +157,7 @@ struct nth_cublas {
 
 static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct nth_cublas *const want = arg;
+    struct nth_library *const want = arg;
     int n;
 
     if (!is_called(info->dlpi_name, want->file) || want->skip-- != 0) {
@@ -161,10 +169,10 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* Paths are copied out and opened afterwards: the walk holds a lock that dlopen takes second. */
-static void *search_loaded(enum mhcs_hook hook)
+static void *search_loaded(unsigned hook)
 {
     for (size_t i = 0;; i++) {
-        struct nth_cublas want = {.file = hooks[hook].file, .skip = i};
+        struct nth_library want = {.file = hooks[hook].file, .skip = i};
         void *handle, *function;
 
         dl_iterate_phdr(visit_object, &want);
@@ -182,7 +190,7 @@ static void *search_loaded(enum mhcs_hook hook)
     }
 }
 
-static const struct mhcs_call_site *lookup(enum mhcs_hook hook, const void *caller)
+static const struct mhcs_call_site *lookup(unsigned hook, const void *caller)
 {
     const size_t home = mhcs_call_site_home(caller);
 
@@ -199,7 +207,7 @@ static const struct mhcs_call_site *lookup(enum mhcs_hook hook, const void *call
 
 /* Two threads may remember the same call site in two slots, with the same target. No free slot: it
  * is not remembered, and each of its calls is looked up again. */
-static void remember(enum mhcs_hook hook, const void *caller, struct mhcs_target target)
+static void remember(unsigned hook, const void *caller, struct mhcs_target target)
 {
     static const char claim;
     const size_t home = mhcs_call_site_home(caller);
@@ -217,7 +225,7 @@ static void remember(enum mhcs_hook hook, const void *caller, struct mhcs_target
     }
 }
 
-static struct mhcs_target resolve(enum mhcs_hook hook, const void *caller)
+static struct mhcs_target resolve(unsigned hook, const void *caller)
 {
     struct mhcs_target target = {0};
     void *scope;
@@ -242,7 +250,7 @@ static struct mhcs_target resolve(enum mhcs_hook hook, const void *caller)
     return target;
 }
 
-struct mhcs_target mhcs_real_find(enum mhcs_hook hook, const void *caller)
+struct mhcs_target mhcs_real_find(unsigned hook, const void *caller)
 {
     const struct mhcs_call_site *const site = lookup(hook, caller);
     const int saved_errno = errno;

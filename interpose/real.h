@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interpose/graph_hooks.h"
 #include "interpose/hooks.h"
 #include "interpose/library.h"
 #include "interpose/thunks.h"
 
 struct mhcs_target {
-    void *function;               /* never NULL: a stub answers NOT_INITIALIZED if all else fails */
+    void *function; /* never NULL: a stub answers "not initialised" if all else fails */
     struct mhcs_library *library; /* NULL: unknown; the call can't be sampled */
     bool internal;                /* cuBLAS calls itself: a part of a GEMM that was seen already */
 };
@@ -30,7 +31,11 @@ struct mhcs_call_site {
 
 #define MHCS_CALL_SITES (1u << MHCS_CALL_SITE_BITS)
 
-extern struct mhcs_call_site mhcs_call_sites[MHCS_HOOK_COUNT][MHCS_CALL_SITES];
+/* The hooked functions by number: those of hooks.h (enum mhcs_hook), then those of graph_hooks.h.
+ */
+#define MHCS_FUNCTIONS (MHCS_HOOK_COUNT + MHCS_GRAPH_HOOK_COUNT)
+
+extern struct mhcs_call_site mhcs_call_sites[MHCS_FUNCTIONS][MHCS_CALL_SITES];
 
 static inline size_t mhcs_call_site_home(const void *caller)
 {
@@ -40,16 +45,22 @@ static inline size_t mhcs_call_site_home(const void *caller)
 }
 
 /* What mhcs_real() does away from a call site's home slot; keeps errno. */
-struct mhcs_target mhcs_real_find(enum mhcs_hook hook, const void *caller);
+struct mhcs_target mhcs_real_find(unsigned function, const void *caller);
 
-static inline struct mhcs_target mhcs_real(enum mhcs_hook hook, const void *caller)
+static inline struct mhcs_target mhcs_real(unsigned function, const void *caller)
 {
-    const struct mhcs_call_site *const site = &mhcs_call_sites[hook][mhcs_call_site_home(caller)];
+    const struct mhcs_call_site *const site =
+        &mhcs_call_sites[function][mhcs_call_site_home(caller)];
 
     if (__builtin_expect(atomic_load_explicit(&site->caller, memory_order_acquire) == caller, 1)) {
         return site->target;
     }
-    return mhcs_real_find(hook, caller);
+    return mhcs_real_find(function, caller);
+}
+
+static inline struct mhcs_target mhcs_real_graph(enum mhcs_graph_hook hook, const void *caller)
+{
+    return mhcs_real((unsigned)MHCS_HOOK_COUNT + (unsigned)hook, caller);
 }
 
 #endif

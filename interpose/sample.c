@@ -122,6 +122,16 @@ static bool decide(const struct mhcs_sampler *sampler, struct mhcs_sample_bucket
            (sampler->threshold == UINT64_MAX || mhcs_mix64(draw + GOLDEN) < sampler->threshold);
 }
 
+static int32_t order_of(const struct mhcs_sample_bucket *bucket)
+{
+    return (int32_t)atomic_load_explicit(&bucket->order, memory_order_relaxed) - 1;
+}
+
+int32_t mhcs_sampler_order(struct mhcs_sampler *sampler, const void *fn)
+{
+    return order_of(claim(sampler, (uintptr_t)fn));
+}
+
 bool mhcs_sampler_draw(struct mhcs_sampler *sampler, const void *fn, int32_t *order)
 {
     struct mhcs_sample_bucket *bucket;
@@ -132,7 +142,7 @@ bool mhcs_sampler_draw(struct mhcs_sampler *sampler, const void *fn, int32_t *or
         return false;
     }
     bucket = claim(sampler, (uintptr_t)fn);
-    *order = (int32_t)atomic_load_explicit(&bucket->order, memory_order_relaxed) - 1;
+    *order = order_of(bucket);
     /* `next` was computed from a call before this one, and there is no taken place in between. An
      * older value of it only costs a decision that says the same. */
     next = atomic_load_explicit(&bucket->next, memory_order_acquire);

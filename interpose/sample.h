@@ -49,4 +49,7 @@ uint64_t mhcs_sampler_seed(void);
  * fn, -1 if it shares a bucket (or another thread is just about to number it). */
 bool mhcs_sampler_draw(struct mhcs_sampler *sampler, const void *fn, int32_t *order);
 
+/* The order alone; counts nothing. */
+int32_t mhcs_sampler_order(struct mhcs_sampler *sampler, const void *fn);
+
 #endif

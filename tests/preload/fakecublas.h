@@ -54,7 +54,8 @@ struct fake_algorithm {
 
 /* What the shadow's double sees: a test hands it over as the handle's stream. */
 struct fake_shadow {
-    bool refuse; /* mhcs_shadow_before() answers false */
+    bool refuse;   /* mhcs_shadow_before() answers false, mhcs_shadow_capture() DECLINED */
+    bool captured; /* mhcs_shadow_capture() answers anything but NONE */
 
     unsigned before, after, forgotten;
     bool launched;

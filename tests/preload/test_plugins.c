@@ -4,6 +4,7 @@
  *
  *     test_plugins CASE FOLDER-OF-PLUGINS
  */
+#include "fakecudart.h"
 #include "words.h"
 
 #include <dlfcn.h>
@@ -74,6 +75,36 @@ static void two_majors_do_not_mix(void **state)
     for (int i = 0; i < 3; i++) {
         check_calls(call13, 13);
         check_calls(call12, 12);
+    }
+}
+
+static void check_runtime(void *plugin, int major)
+{
+    fake_runtime_caller *const call = (fake_runtime_caller *)dlsym(plugin, "runtime_call");
+    struct fake_runtime *(*const state_of)(void) =
+        (struct fake_runtime * (*)(void)) dlsym(plugin, "runtime_state");
+
+    assert_non_null(call);
+    for (int hook = 0; hook < MHCS_GRAPH_HOOK_COUNT; hook++) {
+        const uintptr_t words[FAKE_RUNTIME_WORDS] = {0x100, 0x200, 0x300, 0x400, 0x500};
+        struct fake_runtime *const runtime = state_of();
+        const unsigned calls = runtime->calls;
+
+        runtime->answer = cudaErrorInvalidValue;
+        assert_int_equal(call((enum mhcs_graph_hook)hook, words), cudaErrorInvalidValue);
+        assert_int_equal(runtime->calls, calls + 1);
+        assert_int_equal(runtime->major, major);
+    }
+}
+
+static void two_majors_of_the_runtime_do_not_mix(void **state)
+{
+    void *const plugin13 = open_plugin(13, RTLD_LAZY | RTLD_GLOBAL);
+    void *const plugin12 = open_plugin(12, RTLD_LAZY | RTLD_LOCAL);
+
+    for (int i = 0; i < 3; i++) {
+        check_runtime(plugin13, 13);
+        check_runtime(plugin12, 12);
     }
 }
 
@@ -262,6 +293,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_local_plugin_reaches_its_cublas),
         cmocka_unit_test(a_global_plugin_reaches_its_cublas),
         cmocka_unit_test(two_majors_do_not_mix),
+        cmocka_unit_test(two_majors_of_the_runtime_do_not_mix),
         cmocka_unit_test(a_global_major_does_not_catch_the_calls_of_another),
         cmocka_unit_test(a_closed_plugin_leaves_nothing_behind_for_the_next),
         cmocka_unit_test(without_any_cublas_calls_fail_politely_until_one_is_loaded),

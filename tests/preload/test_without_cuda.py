@@ -65,9 +65,9 @@ class WithoutCuda(unittest.TestCase):
 
     def test_a_misunderstood_environment_is_named_once_and_harms_nothing(self):
         said = self.run_calls("mixing", MHCSHADOW_SAMPEL="all", MHCSHADOW_ROWS="many",
-                              MHCSHADOW_GRAPHS="1", MHCSHADOW_SAMPLE="all")
+                              MHCSHADOW_CUPTI="1", MHCSHADOW_SAMPLE="all")
         for words in (r"MHCSHADOW_SAMPEL .* nearest is MHCSHADOW_SAMPLE", r"MHCSHADOW_ROWS=many",
-                      r"MHCSHADOW_GRAPHS=1 asks for"):
+                      r"MHCSHADOW_CUPTI=1 asks for"):
             self.assertEqual(len([line for line in said if re.search(words, line)]), 1, said)
         self.assertEqual(len(said), 4, said)
 

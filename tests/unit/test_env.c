@@ -315,10 +315,21 @@ static void the_reference_has_three_back_ends(void **state)
     assert_int_equal(settings.reference, MHCS_REFERENCE_KERNEL);
 }
 
+static void graphs_are_followed_or_not(void **state)
+{
+    READ("MHCSHADOW_GRAPHS=1");
+    assert_silent();
+    assert_true(settings.graphs);
+    READ("MHCSHADOW_GRAPHS=off");
+    assert_silent();
+    assert_false(settings.graphs);
+    READ("MHCSHADOW_GRAPHS=2");
+    WARNED("MHCSHADOW_GRAPHS=2", "0 or 1", "using");
+}
+
 static void what_this_version_lacks_is_ignored_and_said(void **state)
 {
     static const char *const asks[] = {
-        "MHCSHADOW_GRAPHS=1",
         "MHCSHADOW_CALLSITES=on",
         "MHCSHADOW_CUPTI=1",
         "MHCSHADOW_METRICS=/m.prom",
@@ -328,11 +339,10 @@ static void what_this_version_lacks_is_ignored_and_said(void **state)
         READ(asks[i]);
         WARNED(asks[i], "this version does not have yet", "ignoring");
         assert_string_equal(settings.metrics, "");
-        assert_false(settings.graphs);
         assert_false(settings.callsites);
         assert_false(settings.cupti);
     }
-    READ("MHCSHADOW_GRAPHS=0", "MHCSHADOW_CALLSITES=0", "MHCSHADOW_CUPTI=0");
+    READ("MHCSHADOW_CALLSITES=0", "MHCSHADOW_CUPTI=0");
     assert_silent();
     READ("MHCSHADOW_CUPTI=maybe");
     WARNED("MHCSHADOW_CUPTI=maybe", "0 or 1");
@@ -397,6 +407,7 @@ int main(void)
         cmocka_unit_test(the_log_takes_a_level_and_perhaps_a_file),
         cmocka_unit_test(a_checkpoint_is_taken_as_it_is_written),
         cmocka_unit_test(the_reference_has_three_back_ends),
+        cmocka_unit_test(graphs_are_followed_or_not),
         cmocka_unit_test(what_this_version_lacks_is_ignored_and_said),
         cmocka_unit_test(an_unknown_name_is_named_with_the_nearest),
         cmocka_unit_test(of_two_entries_of_a_name_the_first_counts),

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "interpose/bypass.h"
 #include "interpose/env.h"
 #include "interpose/filter.h"
 #include "interpose/groups.h"
@@ -31,7 +32,7 @@ static void configure(void)
     mhcs_env_read(environ, &settings);
     tf32_allowed = mhcs_env_tf32_allowed(environ);
     mhcs_sampler_init(&sampler, settings.sample, mhcs_sampler_seed());
-    mhcs_shadow_configure(&settings);
+    mhcs_shadow_configure(&settings, mhcs_bypass_look_around);
     atomic_store_explicit(&configured, true, memory_order_release);
 }
 

@@ -186,6 +186,30 @@ static void note_reasons(struct mhcs_book *book)
     }
 }
 
+static void note_bypasses(struct mhcs_book *book)
+{
+    mhcs_bypass_look *look = mhcs_process_bypass_look();
+
+    if (look) {
+        look(&book->bypasses);
+    }
+    for (; book->bypasses_told < book->bypasses.count; book->bypasses_told++) {
+        const struct mhcs_bypass *bypass = &book->bypasses.list[book->bypasses_told];
+        struct mhcs_json *json = mhcs_book_begin_event(book, "notice");
+        char text[512];
+
+        snprintf(text, sizeof(text), "%s %s: its GEMMs are neither seen nor counted",
+                 bypass->object,
+                 bypass->is_static
+                     ? "has cuBLAS linked in statically, where no preloaded library reaches"
+                     : "calls cuBLAS past the preloaded library (opened with RTLD_DEEPBIND?)");
+        mhcs_json_string(json, "reason", "bypassed");
+        mhcs_json_string(json, "text", text);
+        mhcs_json_end_object(json);
+        mhcs_log(MHCS_LOG_WARN, "%s", text);
+    }
+}
+
 static void write_counters(struct mhcs_book *book)
 {
     uint64_t now[MHCS_COUNTERS];
@@ -277,6 +301,7 @@ void mhcs_book_flush(struct mhcs_book *book)
         mhcs_book_trace(book);
     }
     if (book->writer) {
+        note_bypasses(book);
         check(book, mhcs_trace_flush(book->writer, dropped));
     }
     write_items(book, &book->new_sites);
@@ -288,6 +313,7 @@ void mhcs_book_flush(struct mhcs_book *book)
 
 void mhcs_book_close(struct mhcs_book *book)
 {
+    book->bypasses.loads = 0; /* calls may have been bound since they were looked at */
     mhcs_book_flush(book);
     if (book->writer) {
         const char *path = mhcs_trace_path(book->writer);

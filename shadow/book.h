@@ -25,6 +25,8 @@ struct mhcs_book { /* zero-initialise */
     struct mhcs_json new_sites, new_events; /* open arrays, or empty */
     uint64_t told[MHCS_COUNTERS];           /* counters as of the last counters frame */
     bool reason_told[MHCS_REASONS_COUNT];
+    struct mhcs_bypasses bypasses;
+    uint32_t bypasses_told;
     uint64_t checked, checked_cublas; /* samples; of these with a reference by cuBLAS */
     bool broken;                      /* the trace can't be written */
     bool model_failed; /* the checkpoint can't be read any more, which has been said */

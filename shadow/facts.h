@@ -27,7 +27,8 @@
  *               of the largest call fit at a time), slot_bytes (of such a one), arena_bytes
  *     fallback: device, mode, reason                    one for each step down
  *     disarmed: device, reason
- *     notice:   reason, text                            the first time a reason of reason.h counts
+ *     notice:   reason, text                            the first time a reason of reason.h counts;
+ *                                                       or "bypassed", an object that nobody hooks
  *     model:    text                  MHCSHADOW_MODEL: what it lacks, or why it can't be used
  *     weights:  text                  a layer's weights at the place of another, or that changed
  */

@@ -14,6 +14,7 @@
 #include "shadow/follow.h"
 
 static _Atomic(const struct mhcs_settings *) settings; /* set once, with release */
+static mhcs_bypass_look *bypass_look;                  /* written before `settings` is published */
 static atomic_int off = MHCS_REASONS_COUNT;            /* any thread; relaxed, a hint */
 
 /* Set once by the first thread to come, read by the drain thread. */
@@ -35,8 +36,9 @@ static void forget_parent(void)
     atomic_store(&first_device, -1);
 }
 
-void mhcs_shadow_configure(const struct mhcs_settings *new_settings)
+void mhcs_shadow_configure(const struct mhcs_settings *new_settings, mhcs_bypass_look *look)
 {
+    bypass_look = look;
     if (!atomic_exchange_explicit(&settings, new_settings, memory_order_acq_rel)) {
         pthread_atfork(NULL, NULL, forget_parent);
     }
@@ -45,6 +47,11 @@ void mhcs_shadow_configure(const struct mhcs_settings *new_settings)
 const struct mhcs_settings *mhcs_process_settings(void)
 {
     return atomic_load_explicit(&settings, memory_order_acquire);
+}
+
+mhcs_bypass_look *mhcs_process_bypass_look(void)
+{
+    return bypass_look;
 }
 
 enum mhcs_reason mhcs_process_off(void)

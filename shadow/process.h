@@ -10,6 +10,9 @@
 /* NULL before mhcs_shadow_configure(). */
 const struct mhcs_settings *mhcs_process_settings(void);
 
+/* NULL: none was given. */
+mhcs_bypass_look *mhcs_process_bypass_look(void);
+
 /* Why no call is sampled any more, or MHCS_REASONS_COUNT. Any thread. */
 enum mhcs_reason mhcs_process_off(void);
 void mhcs_process_turn_off(enum mhcs_reason why);

@@ -106,7 +106,23 @@ struct mhcs_settings {
     char label[256];
 };
 
-/* Set once by interpose/ before the first mhcs_shadow_before(); the pointer stays valid. */
-void mhcs_shadow_configure(const struct mhcs_settings *settings);
+/* Objects of the process whose cuBLAS calls nobody hooks. */
+#define MHCS_BYPASSES_MAX 8 /* more are not listed */
+struct mhcs_bypass {
+    char object[256]; /* path */
+    bool is_static;   /* cuBLAS is linked into it; else its calls are bound past the hooks */
+};
+struct mhcs_bypasses { /* zero-initialise */
+    uint64_t loads;    /* the linker's count of objects loaded, as of the last look; 0: look anew */
+    uint32_t count;
+    struct mhcs_bypass list[MHCS_BYPASSES_MAX];
+};
+
+/* Adds those not yet in the list. Waits for the linker's lock: not for application threads. */
+typedef void mhcs_bypass_look(struct mhcs_bypasses *bypasses);
+
+/* Set once by interpose/ before the first mhcs_shadow_before(); the pointers stay valid. `look` may
+ * be NULL. */
+void mhcs_shadow_configure(const struct mhcs_settings *settings, mhcs_bypass_look *look);
 
 #endif

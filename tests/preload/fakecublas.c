@@ -11,6 +11,11 @@
 MHCS_HOOKS(HOOK)
 #undef HOOK
 
+FAKE_EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+    return CUBLAS_STATUS_NOT_INITIALIZED; /* handles are the callers' own */
+}
+
 FAKE_EXPORT cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
 {
     const struct fake_handle *const fake = (struct fake_handle *)handle;

@@ -44,7 +44,7 @@ void mhcs_shadow_forget(struct mhcs_sample *sample)
     ((struct fake_shadow *)(uintptr_t)sample->engine)->forgotten++;
 }
 
-void mhcs_shadow_configure(const struct mhcs_settings *settings)
+void mhcs_shadow_configure(const struct mhcs_settings *settings, mhcs_bypass_look *look)
 {
 }
 

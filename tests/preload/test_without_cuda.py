@@ -2,7 +2,7 @@
 """The whole library in a program that calls cuBLAS where there is no CUDA: every call passes, what
 was not checked is counted, and the reason is said once.
 
-    test_without_cuda.py LIBRARY CALLS
+    test_without_cuda.py LIBRARY CALLS [DEEPBIND_PLUGIN STATIC_PLUGIN SEEN_PLUGIN]
 """
 import json
 import os
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-LIBRARY, CALLS = map(os.path.abspath, sys.argv[1:3])
+LIBRARY, CALLS, *PLUGINS = map(os.path.abspath, sys.argv[1:])
 RUNNER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 
@@ -23,12 +23,12 @@ class WithoutCuda(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_calls(self, shape, **settings):
+    def run_calls(self, shape, *plugins, **settings):
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("MHCSHADOW")}
         environment.update({"LD_PRELOAD": LIBRARY, "MHCSHADOW_DIR": self.folder,
                             "ASAN_OPTIONS": "verify_asan_link_order=0", **settings})
-        result = subprocess.run([*RUNNER, CALLS, shape], env=environment, cwd=self.folder, text=True,
+        result = subprocess.run([*RUNNER, CALLS, shape, *plugins], env=environment, cwd=self.folder, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
                                 check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -50,6 +50,17 @@ class WithoutCuda(unittest.TestCase):
         self.assertEqual([counters[name] for name in
                           ("seen", "matched", "sampled", "dropped", "captured", "failed")],
                          [self.gemms, self.gemms, 0, 0, 0, self.gemms])
+
+    @unittest.skipUnless(PLUGINS, "sanitizers refuse RTLD_DEEPBIND")
+    def test_plugins_that_go_past_the_hooks_are_named(self):
+        deepbind, static, seen = PLUGINS
+        said = self.run_calls("mixing", *PLUGINS, MHCSHADOW_SAMPLE="all")
+        self.assertEqual(len([line for line in said if f"{deepbind} calls cuBLAS past" in line]), 1, said)
+        self.assertEqual(len([line for line in said if f"{static} has cuBLAS linked in statically" in line]), 1, said)
+        self.assertEqual([line for line in said if seen in line], [])
+        with open(os.path.join(self.folder, os.listdir(self.folder)[0]), "rb") as trace:
+            self.assertEqual(len(re.findall(rb'"reason":"bypassed"', trace.read())), 2)
+        self.assertEqual(self.counters()["matched"], self.gemms + 1)  # the last plugin's
 
     def test_ordinary_gemms_leave_no_trace(self):
         self.assertEqual(self.run_calls("ordinary", MHCSHADOW_SAMPLE="nonsense"), [])

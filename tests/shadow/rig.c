@@ -112,7 +112,7 @@ static void child(struct rig *rig, void (*scenario)(struct rig *rig))
     }
     atexit(fail_on_faults);
     mhcs_log_configure(MHCS_LOG_INFO, rig->log);
-    mhcs_shadow_configure(&rig->settings);
+    mhcs_shadow_configure(&rig->settings, NULL);
     scenario(rig);
     exit(0);
 }

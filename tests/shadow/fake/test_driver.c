@@ -42,7 +42,7 @@ static int in_child(int (*body)(int), int arg)
     if (child == 0) {
         alarm(20);
         mhcs_log_configure(MHCS_LOG_OFF, NULL);
-        mhcs_shadow_configure(&settings);
+        mhcs_shadow_configure(&settings, NULL);
         exit(body(arg));
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -70,9 +70,13 @@ int mhcs_arrow_read_schema(struct mhcs_arrow_schema **ret_schema, const uint8_t 
                            size_t size, char what[MHCS_TRACE_WHAT]);
 void mhcs_arrow_schema_free(struct mhcs_arrow_schema *schema);
 
-/* `message` is aligned to 8 and stays the columns' storage; elements that are null within a list
- * become NaN in place. *ret_batch is valid until the next call with the same schema. */
-int mhcs_arrow_read_batch(struct mhcs_arrow_schema *schema, uint8_t *message, size_t size,
-                          struct mhcs_batch *ret_batch, char what[MHCS_TRACE_WHAT]);
+uint32_t mhcs_arrow_column_count(const struct mhcs_arrow_schema *schema);
+
+/* `message` is aligned to 8 and stays the columns' storage; floats that are null, also within a
+ * list, become NaN in place. `columns` has room for mhcs_arrow_column_count() and is what
+ * *ret_batch points at; their names are the schema's. Threads may share a schema. */
+int mhcs_arrow_read_batch(const struct mhcs_arrow_schema *schema, uint8_t *message, size_t size,
+                          struct mhcs_column *columns, struct mhcs_batch *ret_batch,
+                          char what[MHCS_TRACE_WHAT]);
 
 #endif

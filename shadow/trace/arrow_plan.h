@@ -17,7 +17,7 @@ struct mhcs_arrow_schema {
     uint32_t nodes, buffers; /* of one record batch, all columns */
     uint32_t column_count;   /* those that can be handed out */
     struct mhcs_arrow_place *places;
-    struct mhcs_column *columns; /* names point into text */
+    struct mhcs_column *columns; /* name and type alone; names point into text */
     uint8_t *text;               /* the schema message, kept for the names */
 };
 

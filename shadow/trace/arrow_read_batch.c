@@ -110,6 +110,26 @@ static int read_text(const struct body *body, struct mhcs_arrow_place place,
     return 0;
 }
 
+/* Null floats become NaN: `each` of them per bit of `valid`, which is NULL if there is none. */
+static void blank(uint8_t *values, const uint8_t *valid, uint64_t length, uint32_t each)
+{
+    for (uint64_t i = 0; valid != NULL && i < length; i++)
+        for (uint32_t j = 0; (valid[i / 8] >> i % 8 & 1) == 0 && j < each; j++)
+            memcpy(values + 4 * (i * each + j), &(float){NAN}, 4);
+}
+
+static int read_floats(const struct body *body, struct mhcs_arrow_place place,
+                       struct mhcs_column *column)
+{
+    uint8_t *values = buffer(body, place.buffer + 1, 4 * (uint64_t)body->rows, NULL);
+
+    if (values == NULL)
+        return -EBADMSG;
+    blank(values, column->valid, body->rows, 1);
+    column->values = values;
+    return 0;
+}
+
 static int read_list(const struct body *body, struct mhcs_arrow_place place,
                      struct mhcs_column *column)
 {
@@ -120,9 +140,8 @@ static int read_list(const struct body *body, struct mhcs_arrow_place place,
 
     if (values == NULL || validity(body, child, length, &valid) < 0)
         return -EBADMSG;
-    for (uint64_t i = 0; valid != NULL && i < length; i++)
-        if ((valid[i / 8] >> i % 8 & 1) == 0)
-            memcpy(values + 4 * i, &(float){NAN}, 4);
+    blank(values, valid, length, 1);
+    blank(values, column->valid, body->rows, MHCS_COEFFICIENTS);
     column->values = values;
     return 0;
 }
@@ -136,13 +155,21 @@ static int read_column(const struct body *body, struct mhcs_arrow_place place,
         return read_text(body, place, column);
     if (column->type == MHCS_COL_FLOAT32_LIST24)
         return read_list(body, place, column);
+    if (column->type == MHCS_COL_FLOAT32)
+        return read_floats(body, place, column);
     column->values =
         buffer(body, place.buffer + 1, mhcs_arrow_values_size(column->type, body->rows), NULL);
     return column->values == NULL ? -EBADMSG : 0;
 }
 
-int mhcs_arrow_read_batch(struct mhcs_arrow_schema *schema, uint8_t *message, size_t size,
-                          struct mhcs_batch *ret_batch, char what[MHCS_TRACE_WHAT])
+static bool is_float(enum mhcs_column_type type)
+{
+    return type == MHCS_COL_FLOAT32 || type == MHCS_COL_FLOAT32_LIST24;
+}
+
+int mhcs_arrow_read_batch(const struct mhcs_arrow_schema *schema, uint8_t *message, size_t size,
+                          struct mhcs_column *columns, struct mhcs_batch *ret_batch,
+                          char what[MHCS_TRACE_WHAT])
 {
     struct mhcs_arrow_message envelope;
     const int error = mhcs_arrow_open(&envelope, message, size, MHCS_ARROW_RECORD_BATCH, what);
@@ -169,20 +196,19 @@ int mhcs_arrow_read_batch(struct mhcs_arrow_schema *schema, uint8_t *message, si
         return MHCS_ARROW_FAIL(
             -EBADMSG, "record batch of %u nodes and %u buffers; the schema has %u and %u",
             body.nodes.count, body.buffers.count, schema->nodes, schema->buffers);
-    /* Lists first: buffers of a hostile message may overlap, and what read_list() writes must not
-     * land in offsets that were checked before. */
-    for (int lists = 1; lists >= 0; lists--)
-        for (uint32_t i = 0; i < schema->column_count; i++) {
-            struct mhcs_column *column = &schema->columns[i];
-            if ((column->type == MHCS_COL_FLOAT32_LIST24) == lists &&
-                read_column(&body, schema->places[i], column) < 0)
+    memcpy(columns, schema->columns, schema->column_count * sizeof *columns);
+    /* Floats first: buffers of a hostile message may overlap, and what blank() writes must not land
+     * in offsets that were checked before. */
+    for (int floats = 1; floats >= 0; floats--)
+        for (uint32_t i = 0; i < schema->column_count; i++)
+            if (is_float(columns[i].type) == floats &&
+                read_column(&body, schema->places[i], &columns[i]) < 0)
                 return MHCS_ARROW_FAIL(-EBADMSG, "column %.60s does not fit its record batch",
-                                       column->name);
-        }
+                                       columns[i].name);
     *ret_batch = (struct mhcs_batch){
         .rows = (uint32_t)rows,
         .column_count = schema->column_count,
-        .columns = schema->columns,
+        .columns = columns,
     };
     return 0;
 }

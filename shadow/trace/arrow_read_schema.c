@@ -232,6 +232,11 @@ int mhcs_arrow_read_schema(struct mhcs_arrow_schema **ret_schema, const uint8_t 
     return 0;
 }
 
+uint32_t mhcs_arrow_column_count(const struct mhcs_arrow_schema *schema)
+{
+    return schema->column_count;
+}
+
 void mhcs_arrow_schema_free(struct mhcs_arrow_schema *schema)
 {
     if (schema == NULL)

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 #include <zstd_errors.h>
 
 #include "shadow/trace/frame.h"
+#include "shadow/trace/unpack.h"
 
 /* ---- open ---- */
 
@@ -66,8 +68,8 @@ int mhcs_trace_open_fd(struct mhcs_trace_reader **ret_reader, int fd, bool salva
     if (reader != NULL) {
         reader->source.fd = fd;
         reader->salvage = salvage;
-        reader->zstd = ZSTD_createDCtx();
-        if (reader->zstd != NULL)
+        reader->unpacker = mhcs_trace_unpacker_new();
+        if (reader->unpacker != NULL)
             error = recognise(reader, why);
     }
     if (error == 0)
@@ -108,8 +110,7 @@ void mhcs_trace_reader_free(struct mhcs_trace_reader *reader)
         close(reader->source.fd);
     mhcs_source_free(&reader->source);
     mhcs_arrow_schema_free(reader->schema);
-    ZSTD_freeDCtx(reader->zstd);
-    free(reader->content);
+    mhcs_trace_unpacker_free(reader->unpacker);
     free(reader->facts);
     free(reader);
 }
@@ -165,7 +166,7 @@ static int handle_damage(struct mhcs_trace_reader *reader, struct mhcs_trace_ite
     return error;
 }
 
-int mhcs_trace_next(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item)
+int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item)
 {
     int result = WALK_ON;
 
@@ -186,4 +187,34 @@ int mhcs_trace_next(struct mhcs_trace_reader *reader, struct mhcs_trace_item *re
     if (reader->state == FINISHED)
         reader->last = *ret_item;
     return 0;
+}
+
+int mhcs_trace_reject(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item)
+{
+    struct mhcs_trace_damage *damage = &item->damage;
+
+    item->event = MHCS_TRACE_GAP;
+    if (reader->salvage && damage->kind == MHCS_DAMAGE_CORRUPT)
+        return 0;
+    const int error = mhcs_source_skip(&reader->source, UINT64_MAX);
+    item->event = MHCS_TRACE_DAMAGED;
+    damage->dropped = reader->source.offset - damage->offset;
+    damage->lost_batches = 0;
+    reader->state = FINISHED;
+    reader->last = *item;
+    return error;
+}
+
+int mhcs_trace_next(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item)
+{
+    int error = mhcs_trace_pull(reader, ret_item);
+
+    if (error < 0 || ret_item->event != MHCS_TRACE_BATCH)
+        return error;
+    error =
+        mhcs_trace_unpack(reader->unpacker, &ret_item->packed, &ret_item->batch, &ret_item->damage);
+    if (error == -EBADMSG)
+        return mhcs_trace_reject(reader, ret_item);
+    memset(&ret_item->damage, 0, sizeof ret_item->damage);
+    return error;
 }

@@ -89,7 +89,8 @@ struct mhcs_column {
     const char *name;
     enum mhcs_column_type type;
     const uint8_t *valid;   /* bitmap, NULL: all rows valid */
-    const void *values;     /* bit-packed for BOOL; bytes for UTF8; [rows][24] floats for LIST24 */
+    const void *values;     /* bit-packed for BOOL; bytes for UTF8; [rows][24] floats for LIST24; a
+                               float that is null is NaN here */
     const int32_t *offsets; /* UTF8: rows + 1 */
 };
 struct mhcs_batch {
@@ -123,9 +124,19 @@ struct mhcs_trace_damage {
     uint32_t lost_batches; /* from the gap in seq, salvage only */
     char what[160];        /* which check failed, one sentence */
 };
+/* A batch whose bytes are known to be what was written, but not decompressed yet. */
+struct mhcs_arrow_schema;
+struct mhcs_trace_packed {
+    const uint8_t *frame; /* good until the reader is asked for more */
+    uint32_t length;
+    uint32_t seq, rows;
+    uint64_t offset;                        /* of its mark in the file */
+    const struct mhcs_arrow_schema *schema; /* the reader's */
+};
 struct mhcs_trace_item {
     enum mhcs_trace_event event;
-    struct mhcs_batch batch;
+    struct mhcs_batch batch;         /* not by mhcs_trace_pull() */
+    struct mhcs_trace_packed packed; /* BATCH */
     const char *facts;
     enum mhcs_trace_end reason;
     uint32_t lost_rows;       /* CLOSED: appended, but could not be written any more */
@@ -143,5 +154,21 @@ int mhcs_trace_open_fd(struct mhcs_trace_reader **ret_reader, int fd, bool salva
 /* 0, or -ENOMEM/-EIO for trouble that is not the file's content. */
 int mhcs_trace_next(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item);
 void mhcs_trace_reader_free(struct mhcs_trace_reader *reader);
+
+/* ---- reading with several threads ----
+ * mhcs_trace_next() in parts. One thread at a time pulls, and copies the bytes of a batch; any
+ * number of threads unpack what was pulled, each with an unpacker of its own, while the reader
+ * lives. */
+int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item);
+
+struct mhcs_trace_unpacker;
+struct mhcs_trace_unpacker *mhcs_trace_unpacker_new(void); /* NULL: no memory */
+void mhcs_trace_unpacker_free(struct mhcs_trace_unpacker *unpacker);
+/* 0, -ENOMEM, or -EBADMSG with *ret_damage set. The batch is good until the next call. */
+int mhcs_trace_unpack(struct mhcs_trace_unpacker *unpacker, const struct mhcs_trace_packed *packed,
+                      struct mhcs_batch *ret_batch, struct mhcs_trace_damage *ret_damage);
+/* Makes of an item whose batch was found damaged, item->damage, what mhcs_trace_next() gives: GAP,
+ * behind which the reader goes on, or DAMAGED, with which it ends. 0 or what read() said. */
+int mhcs_trace_reject(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item);
 
 #endif

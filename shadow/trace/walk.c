@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From frame to frame. A frame's CRC is checked before it is decompressed, zstd's checksum before
- * the content is looked at, every Arrow offset before it is used. */
+/* From frame to frame. A frame's CRC is checked before it is unpacked, zstd's checksum before the
+ * content is looked at, every Arrow offset before it is used. */
 #include "shadow/trace/walk.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include "shadow/trace/crc32c.h"
 #include "shadow/trace/frame.h"
+#include "shadow/trace/unpack.h"
 
 __attribute__((format(printf, 4, 5))) static int damaged(struct mhcs_trace_reader *reader,
                                                          struct mhcs_trace_item *item,
@@ -25,10 +26,7 @@ __attribute__((format(printf, 4, 5))) static int damaged(struct mhcs_trace_reade
     va_start(arguments, format);
     vsnprintf(item->damage.what, sizeof item->damage.what, format, arguments);
     va_end(arguments);
-    /* Words from a hostile file may end up on a terminal. */
-    for (char *c = item->damage.what; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    mhcs_unpack_clean(item->damage.what);
     return WALK_DAMAGE;
 }
 
@@ -69,42 +67,8 @@ static int cut_short(struct mhcs_trace_reader *reader, struct mhcs_trace_item *i
                    frame);
 }
 
-/* ---- zstd ---- */
-
-/* Decompresses one frame that must be all of `frame`; *ret_size is the size of reader->content. */
-static int decompress(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item,
-                      const uint8_t *frame, size_t frame_size, uint64_t limit, size_t *ret_size)
-{
-    const unsigned long long size = ZSTD_getFrameContentSize(frame, frame_size);
-
-    if (frame_size < 4 || mhcs_load32(frame) != MHCS_FRAME_ZSTD ||
-        ZSTD_findFrameCompressedSize(frame, frame_size) != frame_size)
-        return damaged(reader, item, MHCS_DAMAGE_CORRUPT,
-                       "not one zstd frame of the %zu bytes that its mark says", frame_size);
-    /* ZSTD_CONTENTSIZE_UNKNOWN and _ERROR are the largest numbers. */
-    if (size > limit)
-        return damaged(reader, item, MHCS_DAMAGE_CORRUPT,
-                       "zstd frame without a content size, or with one over %llu bytes",
-                       (unsigned long long)limit);
-    if (reader->content == NULL || size > reader->content_capacity) {
-        free(reader->content);
-        reader->content_capacity = ((size_t)size + 4096) / 4096 * 4096;
-        reader->content = aligned_alloc(64, reader->content_capacity);
-        if (reader->content == NULL) {
-            reader->content_capacity = 0;
-            return -ENOMEM;
-        }
-    }
-    const size_t got = ZSTD_decompressDCtx(reader->zstd, reader->content, reader->content_capacity,
-                                           frame, frame_size);
-    if (ZSTD_isError(got))
-        return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "zstd: %s", ZSTD_getErrorName(got));
-    *ret_size = got;
-    return WALK_EVENT;
-}
-
-/* A result of the Arrow reader, whose words are in item->damage.what. */
-static int arrow_damage(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item, int error)
+/* A result of unpacking, whose words are in item->damage.what. */
+static int unpack_damage(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item, int error)
 {
     char what[MHCS_TRACE_WHAT];
 
@@ -120,16 +84,17 @@ static int arrow_damage(struct mhcs_trace_reader *reader, struct mhcs_trace_item
 static int read_header(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item)
 {
     const uint8_t *frame = mhcs_source_data(&reader->source);
-    size_t size = 0;
+    uint8_t *content;
+    size_t size;
 
     if (reader->header_size == 0)
         return cut_short(reader, item, "the schema");
-    int error = decompress(reader, item, frame, reader->header_size, MHCS_HEADER_LIMIT, &size);
-    if (error != WALK_EVENT)
-        return error;
-    error = mhcs_arrow_read_schema(&reader->schema, reader->content, size, item->damage.what);
+    int error = mhcs_unpack_frame(reader->unpacker, frame, reader->header_size, MHCS_HEADER_LIMIT,
+                                  &content, &size, item->damage.what);
+    if (error == 0)
+        error = mhcs_arrow_read_schema(&reader->schema, content, size, item->damage.what);
     if (error < 0)
-        return arrow_damage(reader, item, error);
+        return unpack_damage(reader, item, error);
     reader->header_crc = mhcs_crc32c(0, frame, reader->header_size);
     reader->state = AT_FIRST_FACTS;
     error = mhcs_source_skip(&reader->source, reader->header_size);
@@ -194,25 +159,23 @@ static int read_data(struct mhcs_trace_reader *reader, struct mhcs_trace_item *i
 {
     struct mhcs_source *source = &reader->source;
     const uint8_t *frame = mhcs_source_data(source) + MHCS_MARK_SIZE;
-    size_t size = 0;
 
     if (mhcs_crc32c(0, frame, mark->length) != mark->crc)
         return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "CRC32C of the data of batch %u is wrong",
                        mark->seq);
-    int error = decompress(reader, item, frame, mark->length, MHCS_CONTENT_LIMIT, &size);
-    if (error != WALK_EVENT)
-        return error;
-    error = mhcs_arrow_read_batch(reader->schema, reader->content, size, &item->batch,
-                                  item->damage.what);
-    if (error < 0)
-        return arrow_damage(reader, item, error);
-    if (item->batch.rows != mark->rows)
-        return damaged(reader, item, MHCS_DAMAGE_CORRUPT, "batch %u has %u rows, its mark says %u",
-                       mark->seq, item->batch.rows, mark->rows);
     item->event = MHCS_TRACE_BATCH;
     item->dropped_samples = mark->dropped;
+    item->packed = (struct mhcs_trace_packed){
+        .frame = frame,
+        .length = mark->length,
+        .seq = mark->seq,
+        .rows = mark->rows,
+        .offset = source->offset,
+        .schema = reader->schema,
+    };
     reader->seq = mark->seq + 1;
-    error = mhcs_source_skip(source, MHCS_MARK_SIZE + (uint64_t)mark->length);
+    /* The whole frame is in the window, and moving the window on does not move its bytes. */
+    const int error = mhcs_source_skip(source, MHCS_MARK_SIZE + (uint64_t)mark->length);
     return error < 0 ? error : WALK_EVENT;
 }
 

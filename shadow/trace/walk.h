@@ -3,8 +3,6 @@
 #ifndef MHCS_TRACE_WALK_H
 #define MHCS_TRACE_WALK_H
 
-#include <zstd.h>
-
 #include "shadow/trace/arrow.h"
 #include "shadow/trace/source.h"
 #include "shadow/trace/trace.h"
@@ -17,12 +15,10 @@ struct mhcs_trace_reader {
     enum mhcs_walk_state state;
     size_t header_size; /* of H; 0: the file ends within it */
     uint32_t header_crc;
-    uint32_t seq;    /* of the next mark */
-    uint64_t resume; /* after damage: from where a good mark is looked for */
-    ZSTD_DCtx *zstd;
+    uint32_t seq;                         /* of the next mark */
+    uint64_t resume;                      /* after damage: from where a good mark is looked for */
+    struct mhcs_trace_unpacker *unpacker; /* of the schema, and of batches for mhcs_trace_next() */
     struct mhcs_arrow_schema *schema;
-    uint8_t *content; /* decompressed; aligned */
-    size_t content_capacity;
     char *facts;
     struct mhcs_trace_item last; /* returned again once FINISHED */
 };

@@ -28,13 +28,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* The reader takes it aligned, and writes to it. */
     const size_t batch_size = size - 4 - schema_size;
     uint8_t *message = malloc(batch_size != 0 ? batch_size : 1);
-    if (message == NULL)
+    struct mhcs_column *columns =
+        calloc(mhcs_arrow_column_count(schema) + 1, sizeof(struct mhcs_column));
+    if (message == NULL || columns == NULL)
         abort();
     memcpy(message, data + 4 + schema_size, batch_size);
-    if (mhcs_arrow_read_batch(schema, message, batch_size, &batch, what) == 0) {
+    if (mhcs_arrow_read_batch(schema, message, batch_size, columns, &batch, what) == 0) {
         const volatile uint64_t digest = digest_batch(&batch);
         (void)digest;
     }
+    free(columns);
     free(message);
     mhcs_arrow_schema_free(schema);
     return 0;

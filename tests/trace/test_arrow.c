@@ -59,7 +59,9 @@ static int tear_down(void **state)
 
 static int read_batch(void)
 {
-    return mhcs_arrow_read_batch(schema, message, message_size, &batch, what);
+    static struct mhcs_column read[3];
+
+    return mhcs_arrow_read_batch(schema, message, message_size, read, &batch, what);
 }
 
 /* Replaces a pair of int64 in the metadata: a node {length, nulls} or a buffer {offset, size}. */
@@ -82,6 +84,31 @@ static void the_honest_message_is_read(void **state)
     column = mhcs_batch_column(&batch, "text", MHCS_COL_UTF8);
     assert_memory_equal(column->offsets, offsets, sizeof offsets);
     assert_memory_equal(column->values, "a\xc3\xa9z", 4);
+}
+
+static void floats_that_are_null_are_nan(void **state)
+{
+    static const struct mhcs_arrow_field nullable[] = {
+        {"float", MHCS_COL_FLOAT32, true, NULL}, {"list", MHCS_COL_FLOAT32_LIST24, true, NULL}};
+    static const float floats[ROWS] = {7, 8};
+    const struct mhcs_column written[] = {
+        {"float", MHCS_COL_FLOAT32, (const uint8_t *)"\x02", floats, NULL},
+        {"list", MHCS_COL_FLOAT32_LIST24, (const uint8_t *)"\x01", list, NULL},
+    };
+    static uint8_t bytes[4096] __attribute__((aligned(64)));
+    struct mhcs_arrow_schema *own;
+    struct mhcs_column read[2];
+    size_t size = mhcs_arrow_write_schema(bytes, sizeof bytes, nullable, 2);
+
+    assert_int_equal(mhcs_arrow_read_schema(&own, bytes, size, what), 0);
+    size = mhcs_arrow_write_batch(bytes, sizeof bytes, written, 2, ROWS);
+    assert_int_equal(mhcs_arrow_read_batch(own, bytes, size, read, &batch, what), 0);
+    const float *values = read[0].values, *lists = read[1].values;
+    assert_true(isnan(values[0]) && values[1] == 8);
+    assert_memory_equal(lists, list[0], sizeof list[0]);
+    for (int i = 0; i < MHCS_COEFFICIENTS; i++)
+        assert_true(isnan(lists[MHCS_COEFFICIENTS + i]));
+    mhcs_arrow_schema_free(own);
 }
 
 static void lies_about_buffers_are_refused(void **state)
@@ -210,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_honest_message_is_read),
+        TEST(floats_that_are_null_are_nan),
         TEST(lies_about_buffers_are_refused),
         TEST(lies_about_rows_and_nulls_are_refused),
         TEST(lies_about_text_are_refused),

@@ -152,6 +152,28 @@ static void salvage_counts_batches_that_are_missing(void **state)
     free(bytes.data);
 }
 
+static void salvage_loses_nothing_behind_a_batch_that_contradicts_its_mark(void **state)
+{
+    uint8_t *at = small.data + edges[0], old[MHCS_MARK_SIZE];
+    struct mhcs_mark mark;
+
+    memcpy(old, at, sizeof old);
+    assert_true(mhcs_mark_decode(&mark, at));
+    mark.rows++;
+    mhcs_mark_encode(at, &mark);
+    assert_int_equal(read_bytes(small.data, small.size, false, &got), 0);
+    assert_int_equal(got.rows, 0);
+    assert_int_equal(got.end.damage.dropped, small.size - edges[0]);
+    assert_int_equal(read_bytes(small.data, small.size, true, &got), 0);
+    memcpy(at, old, sizeof old);
+    assert_int_equal(got.events, SMALL_EDGES); /* also the facts that follow at once */
+    assert_int_equal(got.rows, 3);
+    assert_int_equal(got.gap[1].offset, edges[0]);
+    assert_int_equal(got.gap[1].dropped, edges[1] - edges[0]);
+    assert_int_equal(got.gap[1].lost_batches, 1);
+    assert_non_null(strstr(got.gap[1].what, "its mark says"));
+}
+
 static void salvage_survives_damaged_facts_and_a_damaged_mark(void **state)
 {
     const struct {
@@ -356,6 +378,7 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(salvage_goes_on_behind_a_damaged_batch),
         cmocka_unit_test(salvage_counts_batches_that_are_missing),
+        cmocka_unit_test(salvage_loses_nothing_behind_a_batch_that_contradicts_its_mark),
         cmocka_unit_test(salvage_survives_damaged_facts_and_a_damaged_mark),
         cmocka_unit_test(frames_of_others_are_passed_over),
         cmocka_unit_test(concatenated_traces_are_named),

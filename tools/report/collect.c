@@ -2,137 +2,12 @@
 /* Adds rows to the statistics of their site, path and everything. */
 #include "tools/report/collect.h"
 
-#include <errno.h>
 #include <math.h>
-#include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/mhc_metrics.h"
-
-struct mhcs_collect *mhcs_collect_new(void)
-{
-    struct mhcs_collect *collect = calloc(1, sizeof(*collect));
-
-    if (collect) {
-        collect->first = INT64_MAX;
-        collect->last = INT64_MIN;
-        mhcs_timeline_init(&collect->timeline);
-    }
-    return collect;
-}
-
-static void line_free(struct mhcs_line *line)
-{
-    if (!line)
-        return;
-    for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
-        free(line->bucket[b]);
-    free(line);
-}
-
-static void keep(void *node)
-{
-    (void)node; /* the tree's keys are the sites of the array */
-}
-
-void mhcs_collect_free(struct mhcs_collect *collect)
-{
-    if (!collect)
-        return;
-    tdestroy(collect->site_tree, keep);
-    for (size_t i = 0; i < collect->sites; i++) {
-        for (int p = 0; p < MHCS_PHASES; p++)
-            line_free(collect->site[i]->line[p]);
-        free(collect->site[i]);
-    }
-    for (size_t i = 0; i < collect->paths; i++)
-        free(collect->path[i]);
-    mhcs_timeline_clear(&collect->timeline);
-    free(collect);
-}
-
-/* ---- where a row belongs ---- */
-
-static int compare_names(const void *left, const void *right)
-{
-    return strcmp(((const struct mhcs_site_line *)left)->name,
-                  ((const struct mhcs_site_line *)right)->name);
-}
-
-/* *ret_site is NULL if there are too many. */
-static int find_site(struct mhcs_collect *collect, const struct mhcs_record *record,
-                     struct mhcs_site_line **ret_site)
-{
-    struct mhcs_site_line key = {.layer = record->layer};
-    struct mhcs_site_line **found, *site;
-
-    snprintf(key.name, sizeof(key.name), "%s", record->site_name);
-    snprintf(key.role, sizeof(key.role), "%s", record->role ? record->role : "");
-    found = tfind(&key, &collect->site_tree, compare_names);
-    *ret_site = found ? *found : NULL;
-    if (found || collect->sites == MHCS_COLLECT_SITES_MAX)
-        return 0;
-    site = malloc(sizeof(*site));
-    if (!site)
-        return -ENOMEM;
-    *site = key;
-    if (!tsearch(site, &collect->site_tree, compare_names)) {
-        free(site);
-        return -ENOMEM;
-    }
-    collect->site[collect->sites++] = site;
-    *ret_site = site;
-    return 0;
-}
-
-static uint32_t bucket_of(int32_t tokens)
-{
-    return tokens > 0 ? 31 - (uint32_t)__builtin_clz((uint32_t)tokens) : 0;
-}
-
-static int find_cell(struct mhcs_site_line *site, const struct mhcs_record *record,
-                     struct mhcs_line **ret_line, struct mhcs_cell **ret_cell)
-{
-    struct mhcs_line **line = &site->line[mhcs_phase_of(record)];
-    struct mhcs_cell **cell;
-
-    if (!*line)
-        *line = calloc(1, sizeof(**line));
-    if (!*line)
-        return -ENOMEM;
-    cell = &(*line)->bucket[bucket_of(record->tokens)];
-    if (!*cell)
-        *cell = calloc(1, sizeof(**cell));
-    *ret_line = *line;
-    *ret_cell = *cell;
-    return *cell ? 0 : -ENOMEM;
-}
-
-/* *ret_path is NULL if there are too many. */
-static int find_path(struct mhcs_collect *collect, const char *text,
-                     struct mhcs_path_line **ret_path)
-{
-    struct mhcs_path_line *path;
-
-    *ret_path = NULL;
-    for (size_t i = 0; i < collect->paths; i++)
-        if (!strcmp(collect->path[i]->text, text)) {
-            *ret_path = collect->path[i];
-            return 0;
-        }
-    if (collect->paths == MHCS_COLLECT_PATHS_MAX)
-        return 0;
-    path = calloc(1, sizeof(*path));
-    if (!path)
-        return -ENOMEM;
-    snprintf(path->text, sizeof(path->text), "%s", text);
-    path->parsed = mhcs_path_parse(text, &path->precision);
-    collect->path[collect->paths++] = path;
-    *ret_path = path;
-    return 0;
-}
+#include "tools/report/keep.h"
 
 /* ---- what a row adds ---- */
 
@@ -219,17 +94,15 @@ static void add_reference(struct mhcs_collect *collect, const struct mhcs_record
     const uint32_t coefficients = coefficients_of(record);
     const struct mhcs_row_metrics *metrics = &result->against[reference];
     struct mhcs_noise noise;
-    const bool known = path && path->parsed &&
-                       mhcs_noise_expected(&path->precision, reference, coefficients, &noise);
-    struct mhcs_evidence *evidence[] = {&cell->against[reference],
-                                        path ? &path->against[reference] : NULL};
+    const bool known =
+        path->parsed && mhcs_noise_expected(&path->precision, reference, coefficients, &noise);
+    struct mhcs_evidence *evidence[] = {&cell->against[reference], &path->against[reference]};
 
     add_metrics(collect, reference, metrics);
     if (line)
         add_to_line(line, reference, metrics);
-    if (path)
-        mhcs_stat_add(&path->rel[reference], metrics->rel);
-    for (int i = 0; i < 2 && evidence[i]; i++) {
+    mhcs_stat_add(&path->rel[reference], metrics->rel);
+    for (int i = 0; i < 2; i++) {
         if (reference == MHCS_OPERANDS)
             evidence[i]->nonfinite += result->nonfinite == MHCS_NONFINITE_PRODUCTION;
         if (isfinite(metrics->rel))
@@ -245,31 +118,37 @@ static void add_reference(struct mhcs_collect *collect, const struct mhcs_record
     }
 }
 
+static uint32_t bucket_of(int32_t tokens)
+{
+    return tokens > 0 ? 31 - (uint32_t)__builtin_clz((uint32_t)tokens) : 0;
+}
+
 int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record)
 {
-    struct mhcs_cell *cell = &collect->other[mhcs_phase_of(record)];
+    const enum mhcs_phase phase = mhcs_phase_of(record);
+    struct mhcs_cell *cell = &collect->other[phase];
     struct mhcs_line *line = NULL;
     struct mhcs_path_line *path;
     struct mhcs_site_line *site;
     struct mhcs_timeline_bin *bin;
     int ret;
 
-    ret = find_site(collect, record, &site);
+    ret = mhcs_keep_site(collect, record, &site);
     if (!ret)
-        ret = find_path(collect, record->path, &path);
+        ret = mhcs_keep_path(collect, record->path, &path);
     if (!ret && site)
-        ret = find_cell(site, record, &line, &cell);
+        ret = mhcs_keep_line(site, phase, &line);
+    if (!ret && site)
+        ret = mhcs_keep_cell(line, bucket_of(record->tokens), &cell);
     if (!ret)
         ret = mhcs_timeline_find(&collect->timeline, record->time, &bin);
     if (ret)
         return ret;
     add_counts(collect, record);
     collect->rows_of_other_sites += !site;
-    collect->rows_of_other_paths += !path;
     if (line)
         line->rows++;
-    if (path)
-        path->rows++;
+    path->rows++;
     for
         MHCS_EACH_REFERENCE(r)
     if (r == MHCS_OPERANDS || record->checkpoint)

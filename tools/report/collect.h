@@ -17,61 +17,89 @@
 /* References index arrays by enum mhcs_path; [MHCS_PRODUCTION] stays unused. */
 #define MHCS_EACH_REFERENCE(r) (enum mhcs_path r = MHCS_OPERANDS; r < MHCS_PATHS; r++)
 
-#define MHCS_TOKEN_BUCKETS 31 /* bucket b: 2^b .. 2^(b+1) - 1 token rows */
+/* What rows add up to, here and in the lines below, is listed with the rule by which two of a kind
+ * become one: X(type, name, dimensions, rule), rule being a function merge_<rule>() of merge.c.
+ * Every rule must give the same bytes in any order: traces are read by several threads, each with a
+ * collection of its own. */
+#define MHCS_MEMBER(type, name, dimensions, rule) type name dimensions;
+
+#define MHCS_TOKEN_BUCKETS   31 /* bucket b: 2^b .. 2^(b+1) - 1 token rows */
+#define MHCS_CELL_MEMBERS(X) X(struct mhcs_evidence, against, [MHCS_PATHS], evidence)
 struct mhcs_cell {
-    struct mhcs_evidence against[MHCS_PATHS];
+    MHCS_CELL_MEMBERS(MHCS_MEMBER)
 };
 
 /* One site in one phase. */
+#define MHCS_LINE_MEMBERS(X)                                                                       \
+    X(uint64_t, rows, , sum)                                                                       \
+    X(struct mhcs_stat, rel, [MHCS_PATHS], stat)                                                   \
+    X(struct mhcs_moments, comb_err, [MHCS_PATHS], moments)                                        \
+    X(struct mhcs_moments, y_rel, [MHCS_PATHS], moments)                                           \
+    X(struct mhcs_cell *, bucket, [MHCS_TOKEN_BUCKETS], cell) /* NULL: no rows */
 struct mhcs_line {
-    struct mhcs_stat rel[MHCS_PATHS];
-    struct mhcs_moments comb_err[MHCS_PATHS], y_rel[MHCS_PATHS];
-    uint64_t rows;
-    struct mhcs_cell *bucket[MHCS_TOKEN_BUCKETS];
+    MHCS_LINE_MEMBERS(MHCS_MEMBER)
 };
 
+/* Of more sites than this, those with the least names are kept, the rows of the others count in the
+ * totals alone. */
 #define MHCS_SITE_LINE_BYTES   64
-#define MHCS_COLLECT_SITES_MAX 1024 /* rows of further sites count in the totals alone */
+#define MHCS_COLLECT_SITES_MAX 1024
+#define MHCS_SITE_MEMBERS(X)                                                                       \
+    X(char, role, [8], greatest)                     /* attn, ffn, head; "": unknown */            \
+    X(int16_t, layer, , largest)                     /* -1: unknown */                             \
+    X(struct mhcs_line *, line, [MHCS_PHASES], line) /* NULL: no rows */
 struct mhcs_site_line {
     char name[MHCS_SITE_LINE_BYTES];
-    char role[8];  /* attn, ffn, head; "": unknown */
-    int16_t layer; /* -1: unknown */
-    struct mhcs_line *line[MHCS_PHASES];
+    MHCS_SITE_MEMBERS(MHCS_MEMBER)
 };
 
+/* The same holds for paths, but that the others are one line together. */
 #define MHCS_COLLECT_PATHS_MAX 32
+#define MHCS_PATH_MEMBERS(X)                                                                       \
+    X(uint64_t, rows, , sum)                                                                       \
+    X(struct mhcs_stat, rel, [MHCS_PATHS], stat)                                                   \
+    X(struct mhcs_evidence, against, [MHCS_PATHS], evidence)
 struct mhcs_path_line {
     char text[MHCS_PATH_BYTES];
-    bool parsed;
+    bool parsed; /* then `precision` is set */
     struct mhcs_precision precision;
-    uint64_t rows;
-    struct mhcs_stat rel[MHCS_PATHS];
-    struct mhcs_evidence against[MHCS_PATHS];
+    MHCS_PATH_MEMBERS(MHCS_MEMBER)
 };
 
 /* The members of struct mhcs_row_metrics by number. */
 #define MHCS_METRIC(member) (offsetof(struct mhcs_row_metrics, member) / sizeof(float))
 #define MHCS_METRICS        (sizeof(struct mhcs_row_metrics) / sizeof(float))
 
+/* rows, graph_rows: all, and those from a CUDA graph. reference_rows: that have this reference.
+ * zero_rows: all finite, but rel is undefined: the reference is 0. nonfinite: rows with NaN or Inf
+ * in production, in the reference, in x; nonfinite_alone: in production, neither in reference nor
+ * in x. ulp, ulp_own: over coefficients. defect: production minus reference. other, other_path: of
+ * sites and paths that are not kept; other_path.text and what was parsed of it are those of its
+ * last row. */
+#define MHCS_COLLECT_MEMBERS(X)                                                                    \
+    X(uint64_t, rows, , sum)                                                                       \
+    X(uint64_t, graph_rows, , sum)                                                                 \
+    X(uint64_t, phase_rows, [MHCS_PHASES], sum)                                                    \
+    X(uint64_t, reference_rows, [MHCS_PATHS], sum)                                                 \
+    X(uint64_t, zero_rows, , sum)                                                                  \
+    X(uint64_t, nonfinite, [3], sum)                                                               \
+    X(uint64_t, nonfinite_alone, , sum)                                                            \
+    X(uint64_t, rows_of_other_sites, , sum)                                                        \
+    X(int64_t, first, , earliest)                                                                  \
+    X(int64_t, last, , latest)                                                                     \
+    X(struct mhcs_stat, metric, [MHCS_PATHS][MHCS_METRICS], stat)                                  \
+    X(struct mhcs_stat, ulp, [MHCS_PATHS], stat)                                                   \
+    X(struct mhcs_stat, ulp_own, [MHCS_PATHS], stat)                                               \
+    X(struct mhcs_stat, defect, , stat)                                                            \
+    X(struct mhcs_stat, check, , stat)                                                             \
+    X(struct mhcs_cell, other, [MHCS_PHASES], own_cell)                                            \
+    X(struct mhcs_path_line, other_path, , own_path)                                               \
+    X(struct mhcs_timeline, timeline, , timeline)
 struct mhcs_collect {
-    uint64_t rows, graph_rows;
-    uint64_t phase_rows[MHCS_PHASES];
-    uint64_t reference_rows[MHCS_PATHS]; /* rows that have this reference */
-    uint64_t zero_rows;                  /* all finite, but rel is undefined: the reference is 0 */
-    uint64_t nonfinite[3];               /* rows: in production, in the reference, in x */
-    uint64_t nonfinite_alone;            /* rows: in production, neither in reference nor in x */
-    int64_t first, last;                 /* times */
-    struct mhcs_stat metric[MHCS_PATHS][MHCS_METRICS];
-    struct mhcs_stat ulp[MHCS_PATHS], ulp_own[MHCS_PATHS]; /* over coefficients */
-    struct mhcs_stat defect;                               /* production minus reference */
-    struct mhcs_stat check;
-    struct mhcs_cell other[MHCS_PHASES]; /* sites beyond MHCS_COLLECT_SITES_MAX */
-    struct mhcs_timeline timeline;
-
+    MHCS_COLLECT_MEMBERS(MHCS_MEMBER)
     void *site_tree; /* tsearch(3) by name */
     struct mhcs_site_line *site[MHCS_COLLECT_SITES_MAX];
     size_t sites;
-    uint64_t rows_of_other_sites, rows_of_other_paths;
     struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
 };
@@ -83,6 +111,9 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
 
 /* The reference that includes all of the error: the checkpoint where some row has it. */
 enum mhcs_path mhcs_widest(const struct mhcs_collect *collect);
+
+/* Adds what `from` holds; `from` stays as it is. 0 or -ENOMEM. */
+int mhcs_collect_merge(struct mhcs_collect *collect, const struct mhcs_collect *from);
 
 /* Sorts sites by layer, then name; paths by text. */
 void mhcs_collect_sort(struct mhcs_collect *collect);

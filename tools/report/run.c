@@ -79,9 +79,8 @@ static void print_paths(FILE *out, const struct mhcs_collect *collect)
                  path->parsed ? "" : " (not a path this version knows: not judged)");
         print_line(out, i ? "" : "declared", text);
     }
-    if (collect->rows_of_other_paths > 0)
-        fprintf(out, "  %-13s%" PRIu64 " rows of further paths, not judged\n", "",
-                collect->rows_of_other_paths);
+    if (collect->other_path.rows > 0)
+        fprintf(out, "  %-13s%" PRIu64 " rows of further paths\n", "", collect->other_path.rows);
 }
 
 static void print_time(FILE *out, const struct mhcs_collect *collect)

@@ -176,6 +176,8 @@ int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *re
     }
     while (result == WALK_ON) {
         memset(ret_item, 0, sizeof *ret_item);
+        reader->resume_state = reader->state;
+        reader->resume_offset = reader->source.offset;
         result = mhcs_walk_step(reader, ret_item);
     }
     if (result == WALK_DAMAGE)
@@ -187,6 +189,23 @@ int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *re
     if (reader->state == FINISHED)
         reader->last = *ret_item;
     return 0;
+}
+
+bool mhcs_trace_resume(struct mhcs_trace_reader *reader)
+{
+    struct mhcs_source *source = &reader->source;
+
+    if (reader->state != FINISHED || reader->resume_state == AT_HEADER ||
+        reader->resume_state == AFTER_END ||
+        (reader->last.event == MHCS_TRACE_DAMAGED &&
+         reader->last.damage.kind != MHCS_DAMAGE_TORN) ||
+        lseek(source->fd, (off_t)reader->resume_offset, SEEK_SET) < 0)
+        return false;
+    source->begin = source->end = 0;
+    source->offset = reader->resume_offset;
+    source->at_end = false;
+    reader->state = reader->resume_state;
+    return true;
 }
 
 int mhcs_trace_reject(struct mhcs_trace_reader *reader, struct mhcs_trace_item *item)

@@ -153,6 +153,10 @@ int mhcs_trace_open(struct mhcs_trace_reader **ret_reader, const char *file, boo
 int mhcs_trace_open_fd(struct mhcs_trace_reader **ret_reader, int fd, bool salvage, char why[160]);
 /* 0, or -ENOMEM/-EIO for trouble that is not the file's content. */
 int mhcs_trace_next(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item);
+/* After EOF or a torn tail: true if the file may have grown, and the reader goes on where the last
+ * whole frame ended. False for a closed or damaged file, for a pipe, and before the schema is
+ * whole. */
+bool mhcs_trace_resume(struct mhcs_trace_reader *reader);
 void mhcs_trace_reader_free(struct mhcs_trace_reader *reader);
 
 /* ---- reading with several threads ----

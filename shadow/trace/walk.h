@@ -13,6 +13,8 @@ struct mhcs_trace_reader {
     struct mhcs_source source;
     bool owns_fd, salvage;
     enum mhcs_walk_state state;
+    enum mhcs_walk_state resume_state; /* and where, if mhcs_trace_resume() is called */
+    uint64_t resume_offset;
     size_t header_size; /* of H; 0: the file ends within it */
     uint32_t header_crc;
     uint32_t seq;                         /* of the next mark */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/report/random.h"
 #include "tools/report/facts.h"
 
 static void add(struct mhcs_facts *facts, const char *json)
@@ -16,16 +17,17 @@ static void add(struct mhcs_facts *facts, const char *json)
 
 static void counters_of_a_file_are_cumulative_and_files_add_up(void **unused)
 {
-    struct mhcs_facts facts = {0};
+    struct mhcs_facts file[3] = {0}, facts = {0};
 
-    add(&facts, "{\"counters\":{\"seen\":10,\"matched\":5,\"reasons\":{\"no_slot\":1}}}");
-    add(&facts,
+    add(&file[0], "{\"counters\":{\"seen\":10,\"matched\":5,\"reasons\":{\"no_slot\":1}}}");
+    add(&file[0],
         "{\"counters\":{\"seen\":30,\"matched\":9,\"reasons\":{\"no_slot\":2},\"checked\":3}}");
-    mhcs_facts_end_file(&facts);
-    add(&facts, "{\"counters\":{\"seen\":7,\"matched\":4,\"captured\":3,\"checked\":2,"
-                "\"checked_cublas\":1}}");
-    mhcs_facts_end_file(&facts);
-    mhcs_facts_end_file(&facts); /* a file without counters */
+    add(&file[1], "{\"counters\":{\"seen\":7,\"matched\":4,\"captured\":3,\"checked\":2,"
+                  "\"checked_cublas\":1}}");
+    for (int i = 0; i < 3; i++) { /* the last one is without counters */
+        assert_int_equal(mhcs_facts_merge(&facts, &file[i]), 0);
+        mhcs_facts_free(&file[i]);
+    }
     assert_true(facts.counted);
     assert_int_equal(facts.counter[MHCS_SEEN], 37);
     assert_int_equal(facts.counter[MHCS_MATCHED], 13);
@@ -106,7 +108,6 @@ static void odd_facts_are_ignored(void **unused)
 
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
         add(&facts, odd[i]);
-    mhcs_facts_end_file(&facts);
     for (int i = 0; i < MHCS_COUNTERS; i++)
         assert_int_equal(facts.counter[i], 0);
     mhcs_facts_free(&facts);
@@ -121,18 +122,44 @@ static void terminal_escapes_do_not_come_through(void **unused)
     mhcs_facts_free(&facts);
 }
 
-static void only_so_many_different_values_are_kept(void **unused)
+/* Runs 0000 to 0999 in some order, split over some files; which values are kept must not tell. */
+static void add_runs(struct mhcs_facts *facts, uint64_t *state)
 {
-    struct mhcs_facts facts = {0};
+    enum { RUNS = 1000, FILES = 5 };
+    struct mhcs_facts file[FILES] = {0};
+    size_t order[RUNS], merged[FILES];
     char json[64];
 
-    for (int i = 0; i < 20; i++) {
-        snprintf(json, sizeof(json), "{\"format\":\"mhcshadow\",\"label\":\"run %d\"}", i);
-        add(&facts, json);
+    shuffle(state, order, RUNS);
+    for (size_t i = 0; i < RUNS; i++) {
+        snprintf(json, sizeof(json), "{\"format\":\"mhcshadow\",\"label\":\"run %04zu\"}",
+                 order[i]);
+        add(&file[pick(state, FILES)], json);
     }
-    assert_int_equal(facts.fact[MHCS_FACT_LABEL].count, MHCS_DISTINCT_MAX);
-    assert_int_equal(facts.fact[MHCS_FACT_LABEL].further, 20 - MHCS_DISTINCT_MAX);
-    mhcs_facts_free(&facts);
+    shuffle(state, merged, FILES);
+    for (size_t i = 0; i < FILES; i++) {
+        assert_int_equal(mhcs_facts_merge(facts, &file[merged[i]]), 0);
+        mhcs_facts_free(&file[merged[i]]);
+    }
+    mhcs_facts_sort(facts);
+}
+
+static void only_so_many_different_values_are_kept_whatever_their_order(void **unused)
+{
+    uint64_t state = test_seed("values");
+
+    for (int i = 0; i < 20; i++) {
+        struct mhcs_facts facts = {0};
+        const struct mhcs_distinct *labels = &facts.fact[MHCS_FACT_LABEL];
+
+        add_runs(&facts, &state);
+        assert_int_equal(facts.processes, 1000);
+        assert_int_equal(labels->count, MHCS_DISTINCT_MAX);
+        assert_int_equal(labels->further, 1000 - MHCS_DISTINCT_MAX);
+        assert_string_equal(labels->value[0].text, "run 0000");
+        assert_string_equal(labels->value[MHCS_DISTINCT_MAX - 1].text, "run 0255");
+        mhcs_facts_free(&facts);
+    }
 }
 
 int main(void)
@@ -144,7 +171,7 @@ int main(void)
         cmocka_unit_test(events_are_told_once_and_not_beside_their_counters),
         cmocka_unit_test(odd_facts_are_ignored),
         cmocka_unit_test(terminal_escapes_do_not_come_through),
-        cmocka_unit_test(only_so_many_different_values_are_kept),
+        cmocka_unit_test(only_so_many_different_values_are_kept_whatever_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,22 +48,54 @@ static uint64_t get_count(const cJSON *object, const char *key)
 
 /* ---- distinct values ---- */
 
-/* Takes `text` over. */
-static void keep_distinct(struct mhcs_distinct *distinct, char *text)
+/* Room for one more, or -ENOMEM. */
+static int grow(struct mhcs_distinct *distinct)
+{
+    const size_t room = distinct->room ? 2 * distinct->room : 4;
+    void *value;
+
+    if (distinct->count < distinct->room)
+        return 0;
+    value = reallocarray(distinct->value, room, sizeof(*distinct->value));
+    if (!value)
+        return -ENOMEM;
+    distinct->value = value;
+    distinct->room = room;
+    return 0;
+}
+
+/* Which values are kept must not depend on their order: the least of all are at every time among
+ * the least. */
+static void drop_greatest(struct mhcs_distinct *distinct)
+{
+    size_t greatest = 0;
+
+    for (size_t i = 1; i < distinct->count; i++)
+        if (strcmp(distinct->value[i].text, distinct->value[greatest].text) > 0)
+            greatest = i;
+    distinct->further += distinct->value[greatest].files;
+    free(distinct->value[greatest].text);
+    distinct->value[greatest] = distinct->value[--distinct->count];
+}
+
+/* Takes `text` over. 0 or -ENOMEM. */
+static int keep_distinct(struct mhcs_distinct *distinct, char *text, uint64_t files)
 {
     for (size_t i = 0; i < distinct->count; i++)
         if (!strcmp(distinct->value[i].text, text)) {
-            distinct->value[i].files++;
+            distinct->value[i].files += files;
             free(text);
-            return;
+            return 0;
         }
-    if (distinct->count == MHCS_DISTINCT_MAX) {
-        distinct->further++;
+    if (grow(distinct)) {
         free(text);
-        return;
+        return -ENOMEM;
     }
     distinct->value[distinct->count].text = text;
-    distinct->value[distinct->count++].files = 1;
+    distinct->value[distinct->count++].files = files;
+    if (distinct->count > MHCS_DISTINCT_MAX)
+        drop_greatest(distinct);
+    return 0;
 }
 
 /* Text being put together, then kept. */
@@ -87,9 +119,8 @@ static int draft_keep(struct draft *draft, struct mhcs_distinct *distinct)
     }
     mhcs_text_clean(draft->text);
     if (*draft->text)
-        keep_distinct(distinct, draft->text);
-    else
-        free(draft->text);
+        return keep_distinct(distinct, draft->text, 1);
+    free(draft->text);
     return 0;
 }
 
@@ -223,24 +254,32 @@ static void write_sampling(FILE *out, struct mhcs_facts *facts, const cJSON *jso
             get_text(settings, "reference"));
 }
 
+/* Takes `text` over. */
+static int keep_process(struct mhcs_facts *facts, char *text)
+{
+    if (facts->processes == facts->processes_room) {
+        const size_t room = facts->processes_room ? 2 * facts->processes_room : 1;
+        char **process = reallocarray(facts->process, room, sizeof(*process));
+
+        if (!process) {
+            free(text);
+            return -ENOMEM;
+        }
+        facts->process = process;
+        facts->processes_room = room;
+    }
+    facts->process[facts->processes++] = text;
+    return 0;
+}
+
 static int add_process(struct mhcs_facts *facts, const cJSON *json)
 {
     char *text;
 
-    if (facts->processes == facts->processes_room) {
-        const size_t room = facts->processes_room ? 2 * facts->processes_room : 16;
-        char **process = reallocarray(facts->process, room, sizeof(*process));
-
-        if (!process)
-            return -ENOMEM;
-        facts->process = process;
-        facts->processes_room = room;
-    }
     if (asprintf(&text, "%s %.0f", get_text(json, "host"), get_number(json, "pid")) < 0)
         return -ENOMEM;
     mhcs_text_clean(text);
-    facts->process[facts->processes++] = text;
-    return 0;
+    return keep_process(facts, text);
 }
 
 static int add_likeness(struct mhcs_facts *facts, const cJSON *model)
@@ -294,8 +333,7 @@ static int add_width(struct mhcs_facts *facts, uint64_t k)
 
     if (asprintf(&text, "GEMMs of K = %" PRIu64, k) < 0)
         return -ENOMEM;
-    keep_distinct(&facts->likeness, text);
-    return 0;
+    return keep_distinct(&facts->likeness, text, 1);
 }
 
 static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
@@ -355,13 +393,13 @@ static void set_counters(struct mhcs_facts *facts, const cJSON *counters)
 #undef COUNTER_KEY
     };
 
-    facts->file_counted = true;
+    facts->counted = true;
     for (int i = 0; i < MHCS_COUNTERS; i++)
-        facts->file_counter[i] = get_count(counters, keys[i]);
+        facts->counter[i] = get_count(counters, keys[i]);
     for (int i = 0; i < MHCS_REASONS_COUNT; i++)
-        facts->file_reason[i] = get_count(get(counters, "reasons"), reason_keys[i]);
-    facts->file_checked = get_count(counters, "checked");
-    facts->file_checked_cublas = get_count(counters, "checked_cublas");
+        facts->reason[i] = get_count(get(counters, "reasons"), reason_keys[i]);
+    facts->checked = get_count(counters, "checked");
+    facts->checked_cublas = get_count(counters, "checked_cublas");
 }
 
 /* A notice of a reason that is known says what the counters say with a number. */
@@ -415,19 +453,47 @@ int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
     return ret;
 }
 
-void mhcs_facts_end_file(struct mhcs_facts *facts)
+/* ---- of several traces ---- */
+
+static int merge_distinct(struct mhcs_distinct *distinct, const struct mhcs_distinct *from)
 {
-    facts->counted |= facts->file_counted;
+    int ret = 0;
+
+    for (size_t i = 0; i < from->count && !ret; i++) {
+        char *text = strdup(from->value[i].text);
+
+        ret = text ? keep_distinct(distinct, text, from->value[i].files) : -ENOMEM;
+    }
+    distinct->further += from->further;
+    return ret;
+}
+
+int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from)
+{
+    int ret = 0;
+
+    for (int i = 0; i < MHCS_FACTS_COUNT && !ret; i++)
+        ret = merge_distinct(&facts->fact[i], &from->fact[i]);
+#define MERGE(name)                                                                                \
+    if (!ret)                                                                                      \
+        ret = merge_distinct(&facts->name, &from->name);
+    MHCS_DISTINCTS(MERGE)
+#undef MERGE
+    for (size_t i = 0; i < from->processes && !ret; i++) {
+        char *text = strdup(from->process[i]);
+
+        ret = text ? keep_process(facts, text) : -ENOMEM;
+    }
+    facts->simulated |= from->simulated;
+    facts->neutral_model |= from->neutral_model;
+    facts->counted |= from->counted;
     for (int i = 0; i < MHCS_COUNTERS; i++)
-        facts->counter[i] += facts->file_counter[i];
+        facts->counter[i] += from->counter[i];
     for (int i = 0; i < MHCS_REASONS_COUNT; i++)
-        facts->reason[i] += facts->file_reason[i];
-    facts->checked += facts->file_checked;
-    facts->checked_cublas += facts->file_checked_cublas;
-    facts->file_counted = false;
-    facts->file_checked = facts->file_checked_cublas = 0;
-    memset(facts->file_counter, 0, sizeof(facts->file_counter));
-    memset(facts->file_reason, 0, sizeof(facts->file_reason));
+        facts->reason[i] += from->reason[i];
+    facts->checked += from->checked;
+    facts->checked_cublas += from->checked_cublas;
+    return ret;
 }
 
 /* ---- order and end ---- */
@@ -442,16 +508,19 @@ static int compare_values(const void *left, const void *right)
     return compare_texts(left, right); /* .text is the first member */
 }
 
+static void sort_distinct(struct mhcs_distinct *distinct)
+{
+    if (distinct->count > 0)
+        qsort(distinct->value, distinct->count, sizeof(distinct->value[0]), compare_values);
+}
+
 void mhcs_facts_sort(struct mhcs_facts *facts)
 {
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
-        qsort(facts->fact[i].value, facts->fact[i].count, sizeof(facts->fact[i].value[0]),
-              compare_values);
-    qsort(facts->events.value, facts->events.count, sizeof(facts->events.value[0]), compare_values);
-    qsort(facts->weights.value, facts->weights.count, sizeof(facts->weights.value[0]),
-          compare_values);
-    qsort(facts->likeness.value, facts->likeness.count, sizeof(facts->likeness.value[0]),
-          compare_values);
+        sort_distinct(&facts->fact[i]);
+#define SORT(name) sort_distinct(&facts->name);
+    MHCS_DISTINCTS(SORT)
+#undef SORT
     if (facts->processes > 0)
         qsort(facts->process, facts->processes, sizeof(*facts->process), compare_texts);
 }
@@ -469,15 +538,16 @@ static void distinct_free(struct mhcs_distinct *distinct)
 {
     for (size_t i = 0; i < distinct->count; i++)
         free(distinct->value[i].text);
+    free(distinct->value);
 }
 
 void mhcs_facts_free(struct mhcs_facts *facts)
 {
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
         distinct_free(&facts->fact[i]);
-    distinct_free(&facts->events);
-    distinct_free(&facts->weights);
-    distinct_free(&facts->likeness);
+#define FREE(name) distinct_free(&facts->name);
+    MHCS_DISTINCTS(FREE)
+#undef FREE
     for (size_t i = 0; i < facts->processes; i++)
         free(facts->process[i]);
     free(facts->process);

@@ -32,24 +32,33 @@ enum mhcs_fact {
 };
 extern const char *const mhcs_fact_label[MHCS_FACTS_COUNT];
 
-/* The different values that the files give for one fact, each printable ASCII. */
-#define MHCS_DISTINCT_MAX 8
+/* The different values that the files give for one fact, each printable ASCII. Of more than
+ * MHCS_DISTINCT_MAX the least are kept. */
+#define MHCS_DISTINCT_MAX   256
+#define MHCS_DISTINCT_SHOWN 8
 struct mhcs_distinct {
     struct {
         char *text;
         uint64_t files;
-    } value[MHCS_DISTINCT_MAX];
-    size_t count;
-    uint64_t further; /* files with a value that found no place */
+    } * value;
+    size_t count, room;
+    uint64_t further; /* files with a value that is not kept */
 };
+
+/* Further ones, each by its name. X(name). weights: "layers.8.hc_attn_fn*: how it differs from the
+ * checkpoint". events: fallbacks, disarmings, reasons that this version does not know. likeness:
+ * what two runs must share for their errors to be comparable. */
+#define MHCS_DISTINCTS(X)                                                                          \
+    X(events)                                                                                      \
+    X(likeness)                                                                                    \
+    X(weights)
 
 struct mhcs_facts {
     struct mhcs_distinct fact[MHCS_FACTS_COUNT];
-    struct mhcs_distinct
-        events; /* fallbacks, disarmings, reasons that this version does not know */
-    struct mhcs_distinct weights;  /* "layers.8.hc_attn_fn*: how it differs from the checkpoint" */
-    struct mhcs_distinct likeness; /* what two runs must share for their errors to be comparable */
-    char **process;                /* "host pid" */
+#define MHCS_DISTINCT_MEMBER(name) struct mhcs_distinct name;
+    MHCS_DISTINCTS(MHCS_DISTINCT_MEMBER)
+#undef MHCS_DISTINCT_MEMBER
+    char **process; /* "host pid" */
     size_t processes, processes_room;
     bool simulated;     /* some GPU or driver is a simulation */
     bool neutral_model; /* some process ran the maps with scale 1, base 0 */
@@ -57,19 +66,14 @@ struct mhcs_facts {
     uint64_t counter[MHCS_COUNTERS];
     uint64_t reason[MHCS_REASONS_COUNT];
     uint64_t checked, checked_cublas; /* samples checked against fp64; of these by cuBLAS */
-
-    /* Of the file being read: cumulative, so that the last frame wins. */
-    bool file_counted;
-    uint64_t file_counter[MHCS_COUNTERS];
-    uint64_t file_reason[MHCS_REASONS_COUNT];
-    uint64_t file_checked, file_checked_cublas;
 };
 
-/* One J frame; text that is not JSON is ignored (its checksum was right, its meaning unknown).
- * 0 or -ENOMEM. */
+/* One J frame; text that is not JSON is ignored (its checksum was right, its meaning unknown). Of
+ * the cumulative counters of one process the last frame wins, so each trace has facts of its own. 0
+ * or -ENOMEM. */
 int mhcs_facts_add(struct mhcs_facts *facts, const char *json);
-/* After the last frame of a file. */
-void mhcs_facts_end_file(struct mhcs_facts *facts);
+/* Adds another trace's. 0 or -ENOMEM. */
+int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from);
 void mhcs_facts_sort(struct mhcs_facts *facts);
 /* Both hold the same texts, sorted, however many files have them. */
 bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the command line's paths to files, and from a file to its batches and facts. */
+/* From the command line's paths to files. */
 #include "tools/report/input.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,6 @@
 #include <unistd.h>
 
 #define SUFFIX ".arrows.zst"
-
-/* ---- which files ---- */
 
 static int add_name(struct mhcs_files *files, char *name)
 {
@@ -123,99 +122,4 @@ void mhcs_files_free(struct mhcs_files *files)
         free(files->name[i]);
     free(files->name);
     *files = (struct mhcs_files){0};
-}
-
-/* ---- one file ---- */
-
-static void note_damage(struct mhcs_scan *scan, const struct mhcs_trace_damage *damage)
-{
-    if (!scan->damaged)
-        scan->damage = *damage;
-    scan->damaged = true;
-    scan->bytes_lost += damage->dropped;
-    scan->batches_lost += damage->lost_batches;
-}
-
-/* 1: go on, 0: end of file, negative: what a call returned. */
-static int take_item(struct mhcs_scan *scan, const struct mhcs_trace_item *item,
-                     const struct mhcs_scan_calls *calls)
-{
-    int ret = 0;
-
-    switch (item->event) {
-    case MHCS_TRACE_BATCH:
-        scan->batches++;
-        scan->rows += item->batch.rows;
-        scan->dropped_samples = item->dropped_samples;
-        ret = calls->batch ? calls->batch(calls->context, &item->batch) : 0;
-        return ret ? ret : 1;
-    case MHCS_TRACE_FACTS:
-        ret = calls->facts ? calls->facts(calls->context, item->facts) : 0;
-        return ret ? ret : 1;
-    case MHCS_TRACE_CLOSED:
-        scan->closed = true;
-        scan->reason = item->reason;
-        scan->dropped_samples = item->dropped_samples;
-        return 1;
-    case MHCS_TRACE_GAP:
-        note_damage(scan, &item->damage);
-        scan->gaps++;
-        return 1;
-    case MHCS_TRACE_DAMAGED:
-        note_damage(scan, &item->damage);
-        return 0;
-    case MHCS_TRACE_EOF:
-        return 0;
-    }
-    return 0;
-}
-
-int mhcs_scan_file(struct mhcs_scan *ret_scan, const char *name, bool salvage,
-                   const struct mhcs_scan_calls *calls)
-{
-    struct mhcs_scan *scan = ret_scan;
-    struct mhcs_trace_reader *reader = NULL;
-    struct mhcs_trace_item item;
-    int ret;
-
-    *scan = (struct mhcs_scan){.name = name};
-    ret = strcmp(name, MHCS_STDIN_NAME)
-              ? mhcs_trace_open(&reader, name, salvage, scan->why)
-              : mhcs_trace_open_fd(&reader, STDIN_FILENO, salvage, scan->why);
-    if (ret) {
-        scan->unreadable = true;
-        return ret == -ENOMEM ? ret : 0;
-    }
-    do {
-        ret = mhcs_trace_next(reader, &item);
-        if (ret && ret != -ENOMEM) { /* the disk or the pipe, not the content */
-            scan->unreadable = true;
-            snprintf(scan->why, sizeof(scan->why), "%s", strerror(-ret));
-            ret = 0;
-            break;
-        }
-        if (!ret)
-            ret = take_item(scan, &item, calls);
-    } while (ret > 0);
-    mhcs_trace_reader_free(reader);
-    return ret;
-}
-
-const char *mhcs_scan_end(const struct mhcs_scan *scan)
-{
-    if (!scan->closed)
-        return "not closed: the process is running or was killed";
-    switch (scan->reason) {
-    case MHCS_END_EXIT:
-        return "closed at exit";
-    case MHCS_END_SIZE_CAP:
-        return "closed at its size limit (MHCSHADOW_MAX_MB): later samples are missing";
-    case MHCS_END_NO_SPACE:
-        return "closed because the disk was full: later samples are missing";
-    case MHCS_END_DISABLED:
-        return "closed because tracing was switched off";
-    case MHCS_END_IO_ERROR:
-        return "closed after a write error: later samples are missing";
-    }
-    return "closed for a reason this version does not know";
 }

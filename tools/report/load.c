@@ -4,70 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/report/read.h"
 #include "tools/report/report.h"
-#include "tools/report/rows.h"
 #include "tools/report/text.h"
 
-struct reading {
-    struct mhcs_report *report;
-    struct mhcs_row_reader rows;
-    const char *missing; /* column that a batch lacks */
-};
-
-static int take_batch(void *context, const struct mhcs_batch *batch)
+/* What became of each file. */
+static void note_scans(struct mhcs_report *report, const struct mhcs_reading *reading)
 {
-    struct reading *reading = context;
-    int ret = 0;
-
-    reading->missing = mhcs_rows_bind(&reading->rows, batch);
-    if (reading->missing)
-        return -EINVAL;
-    for (uint32_t i = 0; i < batch->rows && !ret; i++)
-        ret = mhcs_collect_row(reading->report->collect, mhcs_rows_get(&reading->rows, i));
-    return ret;
-}
-
-static int take_facts(void *context, const char *json)
-{
-    struct reading *reading = context;
-
-    return mhcs_facts_add(&reading->report->facts, json);
-}
-
-static int read_file(struct reading *reading, struct mhcs_scan *scan, const char *name,
-                     bool salvage)
-{
-    const struct mhcs_scan_calls calls = {take_batch, take_facts, reading};
-    int ret;
-
-    reading->missing = NULL;
-    ret = mhcs_scan_file(scan, name, salvage, &calls);
-    mhcs_facts_end_file(&reading->report->facts);
-    if (ret == -EINVAL && reading->missing) {
-        scan->unreadable = true;
-        snprintf(scan->why, sizeof(scan->why),
-                 "not a trace that can be judged: it has no column %s", reading->missing);
-        ret = 0;
-    }
-    return ret;
-}
-
-static int read_all(struct mhcs_report *report, bool salvage)
-{
-    struct reading *reading = calloc(1, sizeof(*reading));
-    int ret = reading ? 0 : -ENOMEM;
-
-    for (size_t i = 0; i < report->files.count && !ret; i++) {
+    report->damaged = report->torn = 0;
+    for (size_t i = 0; i < report->files.count; i++) {
         struct mhcs_scan *scan = &report->scan[i];
 
-        reading->report = report;
-        ret = read_file(reading, scan, report->files.name[i], salvage);
-        if (scan->damaged && scan->damage.kind == MHCS_DAMAGE_TORN)
-            report->torn++;
-        else
-            report->damaged += scan->damaged || scan->unreadable;
+        *scan = *mhcs_reading_scan(reading, i);
+        if (scan->missing) {
+            scan->unreadable = true;
+            snprintf(scan->why, sizeof(scan->why),
+                     "not a trace that can be judged: it has no column %s", scan->missing);
+        }
+        report->damaged += mhcs_scan_bad(scan);
+        report->torn += mhcs_scan_torn(scan);
     }
-    free(reading);
+}
+
+static int read_all(struct mhcs_report *report, const struct mhcs_options *options)
+{
+    struct mhcs_reading *reading =
+        mhcs_reading_new(options->threads, options->salvage, true, false);
+    int ret = reading ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < report->files.count && !ret; i++)
+        ret = mhcs_reading_add(reading, report->files.name[i]);
+    if (!ret)
+        ret = mhcs_reading_run(reading);
+    if (!ret)
+        ret = mhcs_reading_collect(reading, report->collect);
+    if (!ret)
+        ret = mhcs_reading_facts(reading, &report->facts);
+    if (!ret)
+        note_scans(report, reading);
+    mhcs_reading_free(reading);
     return ret;
 }
 
@@ -84,7 +59,7 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
     report->scan = calloc(report->files.count + 1, sizeof(*report->scan));
     report->collect = mhcs_collect_new();
     if (report->scan && report->collect)
-        ret = read_all(report, options->salvage);
+        ret = read_all(report, options);
     if (!ret) {
         mhcs_collect_sort(report->collect);
         mhcs_facts_sort(&report->facts);

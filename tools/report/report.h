@@ -10,6 +10,7 @@
 #include "tools/report/conclude.h"
 #include "tools/report/facts.h"
 #include "tools/report/input.h"
+#include "tools/report/scan.h"
 
 /* Every verb, in the order of --help. Each is one file, VERB.c, that defines a struct mhcs_verb of
  * that name, and has a man page, doc/mhcshadow-report-VERB.1. The first one is the default. */

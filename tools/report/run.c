@@ -38,19 +38,24 @@ __attribute__((format(printf, 3, 4))) static void print_wrapped(FILE *out, const
 /* One line per different value; how many traces have it, unless all agree. */
 static void print_distinct(FILE *out, const char *label, const struct mhcs_distinct *distinct)
 {
-    const bool several = distinct->count + (distinct->further > 0) > 1;
+    const size_t shown =
+        distinct->count < MHCS_DISTINCT_SHOWN ? distinct->count : MHCS_DISTINCT_SHOWN;
+    uint64_t further = distinct->further;
 
-    for (size_t i = 0; i < distinct->count; i++) {
+    for (size_t i = 0; i < shown; i++) {
         char *text = NULL;
         const uint64_t times = distinct->value[i].files;
 
-        if (several && asprintf(&text, "%s (%" PRIu64 "x)", distinct->value[i].text, times) < 0)
+        if (distinct->count > 1 &&
+            asprintf(&text, "%s (%" PRIu64 "x)", distinct->value[i].text, times) < 0)
             text = NULL;
         print_line(out, i ? "" : label, text ? text : distinct->value[i].text);
         free(text);
     }
-    if (distinct->further > 0)
-        fprintf(out, "  %-13sand further ones (%" PRIu64 "x)\n", "", distinct->further);
+    for (size_t i = shown; i < distinct->count; i++)
+        further += distinct->value[i].files;
+    if (further > 0)
+        fprintf(out, "  %-13sand further ones (%" PRIu64 "x)\n", "", further);
 }
 
 static void print_processes(FILE *out, const struct mhcs_facts *facts)

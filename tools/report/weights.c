@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights of the server that are not the checkpoint's. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "tools/report/report.h"
@@ -15,7 +14,7 @@ void mhcs_report_weights(FILE *out, const struct mhcs_report *report)
         return;
     fprintf(out, "%sWeights that are not the checkpoint's%s\n", mhcs_colour(MHCS_YELLOW),
             mhcs_colour(MHCS_PLAIN));
-    for (size_t i = 0; i < weights->count; i++) {
+    for (size_t i = 0; i < weights->count && i < MHCS_DISTINCT_SHOWN; i++) {
         char *text = NULL;
 
         if (asprintf(&text, "%s%s", weights->value[i].text,
@@ -24,8 +23,8 @@ void mhcs_report_weights(FILE *out, const struct mhcs_report *report)
         mhcs_text_wrap(out, "  * ", text);
         free(text);
     }
-    if (weights->further > 0)
-        fprintf(out, "  and %" PRIu64 " more\n", weights->further);
+    if (weights->count > MHCS_DISTINCT_SHOWN)
+        fprintf(out, "  and %zu more\n", weights->count - MHCS_DISTINCT_SHOWN);
     mhcs_text_wrap(
         out, "  ",
         "A star marks a site whose weights differ; its errors against the checkpoint are "

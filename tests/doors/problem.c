@@ -155,7 +155,7 @@ static struct matrix new_matrix(const struct problem *p, enum sim_float type, in
     return x;
 }
 
-static void overwrite(const struct matrix *x, CUstream stream)
+static void overwrite_matrix(const struct matrix *x, CUstream stream)
 {
     MUST(cuMemsetD8Async(x->memory, 0x55, x->bytes, stream));
     MUST(cuMemsetD8Async(x->addresses, 0x55, sizeof(CUdeviceptr) * (PROBLEM_ENTRIES + 1), stream));
@@ -169,8 +169,8 @@ static void drop(struct matrix *x)
 
 /* ---- the call ---- */
 
-struct call {
-    const struct problem *p;
+struct problem_call {
+    struct problem p;
     const struct door *door;
     struct matrix a, b, c, d; /* d: cublasLt's alone */
     unsigned char scalars[8]; /* alpha, beta */
@@ -183,15 +183,15 @@ static cudaDataType cuda_type(enum sim_float type)
     return type == SIM_BF16 ? CUDA_R_16BF : type == SIM_F16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
-static const void *scalar(const struct call *call, int which)
+static const void *scalar(const struct problem_call *call, int which)
 {
-    return call->p->device_scalars ? (const void *)(call->device_scalars + 4 * (unsigned)which)
-                                   : call->scalars + 4 * which;
+    return call->p.device_scalars ? (const void *)(call->device_scalars + 4 * (unsigned)which)
+                                  : call->scalars + 4 * which;
 }
 
-static struct arguments arguments_alone(const struct call *call, cublasHandle_t handle)
+static struct arguments arguments_alone(const struct problem_call *call, cublasHandle_t handle)
 {
-    const struct problem *const p = call->p;
+    const struct problem *const p = &call->p;
     const bool pointers = call->door->layout == POINTERS || call->door->layout == GROUPED;
 
     return (struct arguments){
@@ -216,27 +216,27 @@ static struct arguments arguments_alone(const struct call *call, cublasHandle_t 
         .stride_b = (uint64_t)call->b.stride,
         .stride_c = (uint64_t)call->c.stride,
         .count = entries_of(p),
-        .compute = CUBLAS_COMPUTE_32F,
+        .compute = p->refused ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F, /* not with these types */
         .algo = (uint64_t)CUBLAS_GEMM_DEFAULT,
     };
 }
 
-static cublasStatus_t run(const struct call *call, const struct arguments *x)
+static cublasStatus_t run(const struct problem_call *call, const struct arguments *x)
 {
     uint64_t words[FAKE_WORDS];
 
-    arguments_to_words(call->p->hook, x, words);
-    return caller_call(call->p->hook, words);
+    arguments_to_words(call->p.hook, x, words);
+    return caller_call(call->p.hook, words);
 }
 
 /* One entry in the first group, the others in the second. */
-static cublasStatus_t run_groups(const struct call *call, cublasHandle_t handle)
+static cublasStatus_t run_groups(const struct problem_call *call, cublasHandle_t handle)
 {
     struct arguments x = arguments_alone(call, handle);
     const cublasOperation_t transa[2] = {(cublasOperation_t)x.transa, (cublasOperation_t)x.transa};
     const cublasOperation_t transb[2] = {(cublasOperation_t)x.transb, (cublasOperation_t)x.transb};
     uint64_t *const values[] = {&x.m, &x.n, &x.k, &x.lda, &x.ldb, &x.ldc};
-    const bool wide = is_wide(call->p->hook);
+    const bool wide = is_wide(call->p.hook);
     int64_t wides[7][2];
     int narrows[7][2];
     float scalars[2][2];
@@ -264,12 +264,13 @@ static cublasStatus_t run_groups(const struct call *call, cublasHandle_t handle)
 }
 
 /* A column-major matrix as it is, or told as its row-major transpose. */
-static cublasLtMatrixLayout_t layout_of(const struct call *call, const struct matrix *x, bool row)
+static cublasLtMatrixLayout_t layout_of(const struct problem_call *call, const struct matrix *x,
+                                        bool row)
 {
     const int32_t order = row ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
     const int32_t count = PROBLEM_ENTRIES;
     const uint32_t mode =
-        call->p->pointers ? CUBLASLT_BATCH_MODE_POINTER_ARRAY : CUBLASLT_BATCH_MODE_STRIDED;
+        call->p.pointers ? CUBLASLT_BATCH_MODE_POINTER_ARRAY : CUBLASLT_BATCH_MODE_STRIDED;
     const uint64_t rows = (uint64_t)(row ? x->columns : x->rows);
     const uint64_t columns = (uint64_t)(row ? x->rows : x->columns);
     cublasLtMatrixLayout_t layout;
@@ -286,15 +287,16 @@ static cublasLtMatrixLayout_t layout_of(const struct call *call, const struct ma
     return layout;
 }
 
-static uint64_t where(const struct call *call, const struct matrix *x)
+static uint64_t where(const struct problem_call *call, const struct matrix *x)
 {
-    return call->p->pointers ? x->addresses : x->first;
+    return call->p.pointers ? x->addresses : x->first;
 }
 
 /* With D told as row-major, A and B change places: D^T = op(B)^T op(A)^T. */
-static cublasStatus_t run_lt(const struct call *call, cublasLtHandle_t handle, CUstream stream)
+static cublasStatus_t run_lt(const struct problem_call *call, cublasLtHandle_t handle,
+                             CUstream stream)
 {
-    const struct problem *const p = call->p;
+    const struct problem *const p = &call->p;
     const bool turned = p->d_row;
     const struct matrix *const left = turned ? &call->b : &call->a;
     const struct matrix *const right = turned ? &call->a : &call->b;
@@ -338,15 +340,11 @@ static cublasStatus_t run_lt(const struct call *call, cublasLtHandle_t handle, C
     return status;
 }
 
-static cublasStatus_t make(const struct call *call, const struct problem_handles *handles,
-                           CUstream stream)
+cublasStatus_t problem_make(const struct problem_call *call, const struct problem_handles *handles,
+                            CUstream stream)
 {
     const struct arguments x = arguments_alone(call, handles->cublas);
 
-    MUST(cublasSetStream_v2(handles->cublas, stream));
-    MUST(cublasSetPointerMode_v2(handles->cublas, call->p->device_scalars
-                                                      ? CUBLAS_POINTER_MODE_DEVICE
-                                                      : CUBLAS_POINTER_MODE_HOST));
     switch (call->door->layout) {
     case GROUPED:
         return run_groups(call, handles->cublas);
@@ -357,21 +355,45 @@ static cublasStatus_t make(const struct call *call, const struct problem_handles
     }
 }
 
-static uint64_t checksum(const struct matrix *x, CUstream stream, struct call *call)
+struct problem_call *problem_prepare(const struct problem *p, CUstream stream)
 {
+    struct problem_call *const call = calloc(1, sizeof(*call));
+    uint64_t state = p->seed;
+
+    MUST(call ? 0 : -1);
+    call->p = *p;
+    call->door = door_of(p->hook);
+    call->in = cuda_type(call->door->in);
+    call->out = cuda_type(call->door->out);
+    call->a =
+        new_matrix(p, call->door->in, p->ta ? p->k : p->m, p->ta ? p->m : p->k, &state, stream);
+    call->b =
+        new_matrix(p, call->door->in, p->tb ? p->n : p->k, p->tb ? p->k : p->n, &state, stream);
+    call->c = new_matrix(p, call->door->out, p->m, p->n, &state, stream);
+    call->d = new_matrix(p, call->door->out, p->m, p->n, &state, stream);
+    sim_float_store(call->door->scalars, call->scalars, p->alpha);
+    sim_float_store(call->door->scalars, call->scalars + 4, p->beta);
+    MUST(cuMemAlloc(&call->device_scalars, 8));
+    MUST(cuMemcpyHtoDAsync(call->device_scalars, call->scalars, 8, stream));
+    return call;
+}
+
+uint64_t problem_result(struct problem_call *call, bool overwrite, CUstream stream)
+{
+    const struct matrix *const x = call->door->layout == LT ? &call->d : &call->c;
     unsigned char *const bytes = malloc(x->bytes);
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
 
-    if (!bytes) {
-        exit(1);
-    }
+    MUST(bytes ? 0 : -1);
     MUST(cuMemcpyDtoHAsync(bytes, x->memory, x->bytes, stream));
-    overwrite(&call->a, stream);
-    overwrite(&call->b, stream);
-    overwrite(&call->c, stream);
-    overwrite(&call->d, stream);
-    MUST(cuMemsetD8Async(call->device_scalars, 0x55, 8, stream));
-    memset(call->scalars, 0x55, sizeof(call->scalars));
+    if (overwrite) {
+        overwrite_matrix(&call->a, stream);
+        overwrite_matrix(&call->b, stream);
+        overwrite_matrix(&call->c, stream);
+        overwrite_matrix(&call->d, stream);
+        MUST(cuMemsetD8Async(call->device_scalars, 0x55, 8, stream));
+        memset(call->scalars, 0x55, sizeof(call->scalars));
+    }
     MUST(cuStreamSynchronize(stream));
     for (size_t i = 0; i < x->bytes; i++) {
         sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
@@ -380,28 +402,27 @@ static uint64_t checksum(const struct matrix *x, CUstream stream, struct call *c
     return sum;
 }
 
+void problem_drop(struct problem_call *call)
+{
+    drop(&call->a);
+    drop(&call->b);
+    drop(&call->c);
+    drop(&call->d);
+    MUST(cuMemFree(call->device_scalars));
+    free(call);
+}
+
 uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
                      CUstream stream)
 {
-    struct call call = {.p = p, .door = door_of(p->hook)};
-    uint64_t state = p->seed, sum;
+    struct problem_call *const call = problem_prepare(p, stream);
+    uint64_t sum;
 
-    call.in = cuda_type(call.door->in);
-    call.out = cuda_type(call.door->out);
-    call.a = new_matrix(p, call.door->in, p->ta ? p->k : p->m, p->ta ? p->m : p->k, &state, stream);
-    call.b = new_matrix(p, call.door->in, p->tb ? p->n : p->k, p->tb ? p->k : p->n, &state, stream);
-    call.c = new_matrix(p, call.door->out, p->m, p->n, &state, stream);
-    call.d = new_matrix(p, call.door->out, p->m, p->n, &state, stream);
-    sim_float_store(call.door->scalars, call.scalars, p->alpha);
-    sim_float_store(call.door->scalars, call.scalars + 4, p->beta);
-    MUST(cuMemAlloc(&call.device_scalars, 8));
-    MUST(cuMemcpyHtoDAsync(call.device_scalars, call.scalars, 8, stream));
-    MUST(make(&call, handles, stream));
-    sum = checksum(call.door->layout == LT ? &call.d : &call.c, stream, &call);
-    drop(&call.a);
-    drop(&call.b);
-    drop(&call.c);
-    drop(&call.d);
-    MUST(cuMemFree(call.device_scalars));
+    MUST(cublasSetStream_v2(handles->cublas, stream));
+    MUST(cublasSetPointerMode_v2(handles->cublas, p->device_scalars ? CUBLAS_POINTER_MODE_DEVICE
+                                                                    : CUBLAS_POINTER_MODE_HOST));
+    MUST(problem_make(call, handles, stream));
+    sum = problem_result(call, true, stream);
+    problem_drop(call);
     return sum;
 }

@@ -21,6 +21,7 @@ struct problem {
     bool device_scalars;
     bool a_row, b_row, d_row; /* cublasLt: told as row-major */
     bool pointers;            /* cublasLt: by arrays of addresses */
+    bool refused;             /* asks for arithmetic that cuBLAS has not for these types */
     uint64_t seed;            /* of the operands */
 };
 
@@ -40,9 +41,19 @@ unsigned problem_gemms(const struct problem *p);
 /* Rounding of the result relative to its size: how far from fp32 a sample may be. */
 double problem_tolerance(const struct problem *p);
 
-/* Makes the call on `stream`, reads the result in stream order, and then overwrites all operands,
- * as an allocator does that hands them to someone else. Returns a checksum of the result, by way of
- * a synchronised stream. */
+/* The call in steps, to be made any number of times: operands on the device; the call, through
+ * handles that are set to the stream and to scalars on the host; a checksum of the result, by way
+ * of a synchronised stream, with the operands overwritten behind it or not. */
+struct problem_call;
+struct problem_call *problem_prepare(const struct problem *p, CUstream stream);
+cublasStatus_t problem_make(const struct problem_call *call, const struct problem_handles *handles,
+                            CUstream stream);
+uint64_t problem_result(struct problem_call *call, bool overwrite, CUstream stream);
+void problem_drop(struct problem_call *call);
+
+/* All of it: makes the call on `stream`, reads the result in stream order, and then overwrites all
+ * operands, as an allocator does that hands them to someone else. Returns a checksum of the result,
+ * by way of a synchronised stream. */
 uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
                      CUstream stream);
 

@@ -43,8 +43,8 @@ def checkpoint(directory, layers=2, hidden=HIDDEN, seed=1):
     return file
 
 
-def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wrapper=(), **settings):
-    """Runs the demo client; with `traces` under the library, with the settings as MHCSHADOW_<NAME>. A `wrapper` gets the
+def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wrapper=(), timeout=240, **settings):
+    """Runs the client; with `traces` under the library, with the settings as MHCSHADOW_<NAME>. A `wrapper` gets the
     client's command line as its arguments and preloads $LIBRARY itself."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MHCSHADOW_")}
     env.update(SIMCUDA_ORDER=order, SIMCUDA_QUIET="1")
@@ -54,7 +54,12 @@ def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wr
         env.update(MHCSHADOW_BUDGET="0")
         env.update({f"MHCSHADOW_{name}": str(value) for name, value in settings.items()})
     # A hang is a failure: the slowest of these runs takes seconds.
-    return subprocess.run([*wrapper, *RUNNER, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=240, check=check)
+    return subprocess.run([*wrapper, *RUNNER, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=timeout, check=check)
+
+
+def faults(run):
+    """What the simulation complains of; not that it is to be a GPU which the library's kernels are too new for."""
+    return [line for line in run.stderr.splitlines() if line.startswith("simcuda:") and "PTX is for" not in line]
 
 
 def last_line(run):

@@ -201,6 +201,20 @@ static int long_run(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+/* Three times that. */
+static int longer_run(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 270;
+    return write_rank(plan, dir);
+}
+
+static int odd_label(struct make_trace_plan *plan, const char *dir)
+{
+    plan->facts = "{\"format\":\"mhcshadow\",\"version\":1,\"host\":\"node-a\",\"pid\":1,"
+                  "\"label\":\"a \\\"quoted\\\", label\\\\ f\303\274r\\nalle\"}";
+    return write_rank(plan, dir);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -223,6 +237,8 @@ int main(int argc, char **argv)
         {"other_width", other_width},
         {"f32_output", f32_output},
         {"long_run", long_run},
+        {"longer_run", longer_run},
+        {"odd_label", odd_label},
     };
     struct make_trace_plan plan = make_trace_default();
 

@@ -46,7 +46,7 @@ static int read_all(struct mhcs_report *report, const struct mhcs_options *optio
     return ret;
 }
 
-enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhcs_options *options)
+enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhcs_options *options)
 {
     struct mhcs_report *report = ret_report;
     enum mhcs_exit code;
@@ -69,8 +69,16 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
         fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));
         return MHCS_EXIT_DAMAGED;
     }
-    if (report->collect->rows > 0)
-        return MHCS_EXIT_FINE;
+    return MHCS_EXIT_FINE;
+}
+
+enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhcs_options *options)
+{
+    struct mhcs_report *report = ret_report;
+    const enum mhcs_exit code = mhcs_report_read(report, options);
+
+    if (code || report->collect->rows > 0)
+        return code;
     mhcs_report_troubles(stdout, report);
     mhcs_report_nothing(stdout, report);
     return MHCS_EXIT_DAMAGED;

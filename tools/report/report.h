@@ -18,6 +18,7 @@
     X(summary)                                                                                     \
     X(layers)                                                                                      \
     X(diff)                                                                                        \
+    X(export)                                                                                      \
     X(check)                                                                                       \
     X(verify)
 
@@ -72,8 +73,10 @@ struct mhcs_report {
     size_t torn;
 };
 
-/* MHCS_EXIT_FINE if there is something to report on. Otherwise the reason has been said and the
- * exit code is returned; mhcs_report_free() is due all the same. */
+/* MHCS_EXIT_FINE if all has been read, be it nothing. Otherwise the reason has been said on stderr.
+ * mhcs_report_free() is due in any case. */
+enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhcs_options *options);
+/* The same, but MHCS_EXIT_FINE only if there is something to report on; else stdout says why. */
 enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhcs_options *options);
 void mhcs_report_free(struct mhcs_report *report);
 enum mhcs_exit mhcs_report_exit(const struct mhcs_report *report);

@@ -81,12 +81,36 @@ const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES])
     return text;
 }
 
-const char *mhcs_text_clock(int64_t unix_ns, char text[MHCS_CLOCK_BYTES])
+/* Seconds and what is left in ns, also before 1970. */
+static time_t seconds_of(int64_t unix_ns, int32_t *ret_ns)
 {
-    const time_t seconds = (time_t)(unix_ns / 1000000000);
+    *ret_ns = (int32_t)(unix_ns % 1000000000);
+    if (*ret_ns < 0)
+        *ret_ns += 1000000000;
+    return (time_t)((unix_ns - *ret_ns) / 1000000000);
+}
+
+static const char *format_time(int64_t unix_ns, const char *format, char text[MHCS_CLOCK_BYTES])
+{
+    int32_t ns;
+    const time_t seconds = seconds_of(unix_ns, &ns);
     struct tm tm;
 
-    if (!gmtime_r(&seconds, &tm) || !strftime(text, MHCS_CLOCK_BYTES, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        return "?";
+    return gmtime_r(&seconds, &tm) && strftime(text, MHCS_CLOCK_BYTES, format, &tm) ? text : "?";
+}
+
+const char *mhcs_text_clock(int64_t unix_ns, char text[MHCS_CLOCK_BYTES])
+{
+    return format_time(unix_ns, "%Y-%m-%d %H:%M:%S UTC", text);
+}
+
+const char *mhcs_text_time(int64_t unix_ns, char text[MHCS_CLOCK_BYTES])
+{
+    char whole[MHCS_CLOCK_BYTES];
+    int32_t ns;
+
+    seconds_of(unix_ns, &ns);
+    snprintf(text, MHCS_CLOCK_BYTES, "%.28s.%09dZ",
+             format_time(unix_ns, "%Y-%m-%dT%H:%M:%S", whole), (int)ns);
     return text;
 }

@@ -25,5 +25,7 @@ const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES]);
 /* "2026-03-01 12:00:00 UTC" */
 #define MHCS_CLOCK_BYTES 40
 const char *mhcs_text_clock(int64_t unix_ns, char text[MHCS_CLOCK_BYTES]);
+/* "2026-03-01T12:00:00.123456789Z" */
+const char *mhcs_text_time(int64_t unix_ns, char text[MHCS_CLOCK_BYTES]);
 
 #endif

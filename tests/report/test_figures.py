@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the verbs, computed anew from the traces with zstd, pyarrow and numpy: none of our code but the writer's is in
+common. OpenMetrics is read by Prometheus' own parser.
+
+    test_figures.py REPORT MAKE_CASE GOLDEN_DIR VENV PACKAGE...
+"""
+import glob
+import io
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import pypi  # pylint: disable=wrong-import-position
+
+pypi.run_with(sys.argv[4], sys.argv[5:])
+
+# pylint: disable=wrong-import-position
+import numpy as np
+import pyarrow as pa
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from case import MAKE_CASE, Case, main, run
+
+NUMBER = r"[-+.\de]+"
+
+
+def table(folder):
+    """All rows of the folder's traces, as other people's programs see them."""
+    parts = []
+    for name in sorted(glob.glob(os.path.join(folder, "*.zst"))):
+        plain = subprocess.run(["zstd", "-dcq", name], stdout=subprocess.PIPE, check=False).stdout
+        parts.append(pa.ipc.open_stream(io.BytesIO(plain)).read_all())
+    return pa.concat_tables(parts)
+
+
+def column(rows, name):
+    """Null is NaN; lists are two-dimensional."""
+    values = rows.column(name).combine_chunks()
+    if pa.types.is_fixed_size_list(values.type):
+        return np.array([[math.nan] * 24 if row is None else row for row in values.to_pylist()], dtype=np.float64)
+    if pa.types.is_floating(values.type):
+        return np.array([math.nan if v is None else v for v in values.to_pylist()], dtype=np.float64)
+    return np.array(values.to_pylist())
+
+
+def rms(values):
+    return math.sqrt(np.mean(np.square(values)))
+
+
+class Figures(Case):
+    def make_in(self, folder, case):
+        os.makedirs(folder)
+        subprocess.run([MAKE_CASE, folder, case], check=True)
+        return folder
+
+    def assert_near(self, got, expected, tolerance=1e-9):
+        self.assertLessEqual(abs(got - expected), tolerance * abs(expected), f"{got} is not {expected}")
+
+
+class Export(Figures):
+    def test_json_lines_hold_every_value_of_every_column(self):
+        for case in ("clean", "tf32", "nan_row"):
+            folder = self.make_in(case, case)
+            rows = table(folder)
+            lines = [json.loads(line) for line in run("export", "--format=jsonl", folder)[1].splitlines()]
+            self.assertEqual(set(lines[0]) - {"host", "pid", "label", "phase"}, set(rows.column_names))
+            for name in rows.column_names:
+                values = rows.column(name)
+                if pa.types.is_timestamp(values.type):
+                    values = values.cast(pa.int64())
+                for line, value in zip(lines, values.to_pylist()):
+                    if isinstance(value, list):
+                        expected = [None if not math.isfinite(v) else np.float32(v) for v in value]
+                        got = [None if v is None else np.float32(v) for v in line[name]]
+                    elif isinstance(value, float):
+                        expected = np.float32(value) if math.isfinite(value) else None
+                        got = None if line[name] is None else np.float32(line[name])
+                    else:
+                        expected, got = value, line[name]
+                    self.assertEqual(got, expected, name)
+
+    def test_the_json_reports_statistics_are_those_of_the_rows(self):
+        folder = self.make_in("a", "one_site")
+        rows, report = table(folder), json.loads(run("export", folder)[1])
+        for reference in ("operands", "checkpoint"):
+            for metric in ("rel", "rel_post", "backward", "comb_err", "y_cosdist", "bias"):
+                values = column(rows, f"{reference}_{metric}")
+                stat, values = report["errors"][reference][metric], np.abs(values[np.isfinite(values)])
+                self.assertEqual(stat["count"], len(values))
+                self.assert_near(stat["rms"], rms(values))
+                self.assert_near(stat["max"], values.max())
+                for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+                    self.assert_near(stat[key], np.sort(values)[math.ceil(share * len(values)) - 1], 1 / 64)
+        names, tokens = column(rows, "site_name"), column(rows, "tokens")
+        for line in report["sites"]:
+            values = column(rows, "operands_rel")[(names == line["site"]) & ((tokens <= 64) == (line["phase"] == "decode"))]
+            self.assert_near(line["operands"]["rel"]["rms"], rms(values))
+            self.assertEqual(line["operands"]["rel"]["octaves"],
+                             [[2.0**e, n] for e, n in sorted(zip(*np.unique(np.floor(np.log2(values)), return_counts=True)))])
+
+    def test_prometheus_reads_openmetrics_and_counts_as_we_do(self):
+        folder = self.make_in("a", "one_site")
+        rows, code_out = table(folder), run("export", "--format=openmetrics", folder)[1]
+        families = {family.name: family for family in text_string_to_metric_families(code_out)}
+        self.assertEqual(families["mhcshadow_report_status"].type, "stateset")
+        self.assertEqual(families["mhcshadow_report_relative_error"].type, "histogram")
+        for sample in families["mhcshadow_report_relative_error"].samples:
+            values = column(rows, sample.labels["against"] + "_rel")
+            self.assertEqual(sample.value, np.sum(values <= float(sample.labels["le"])), sample)
+        names, tokens = column(rows, "site_name"), column(rows, "tokens")
+        for sample in families["mhcshadow_report_site_relative_error_rms"].samples:
+            here = (names == sample.labels["site"]) & ((tokens <= 64) == (sample.labels["phase"] == "decode"))
+            self.assert_near(sample.value, rms(column(rows, sample.labels["against"] + "_rel")[here]))
+
+
+class Gates(Figures):
+    def test_diff_has_the_ratio_and_the_chance_of_plain_arithmetic(self):
+        folders = [self.make_in("a", "clean"), self.make_in("b", "captured")]
+        tables = [table(folder) for folder in folders]
+        values = [column(rows, "operands_rel")[column(rows, "tokens") > 64] for rows in tables]
+        mean = [np.mean(v**2) for v in values]
+        error = [np.std(v**2, ddof=1) / math.sqrt(len(v)) / m for v, m in zip(values, mean)]
+        z = abs(math.log(mean[1] / mean[0])) / math.hypot(*error)
+        line = re.search(r"all sites +prefill +(\d+) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+)", run("diff", *folders)[1])
+        self.assertEqual(line.groups(), (str(len(values[0])), str(len(values[1])), f"{math.sqrt(mean[0]):.3e}",
+                                         f"{math.sqrt(mean[1]):.3e}", f"{math.sqrt(mean[1] / mean[0]):.2f}",
+                                         f"{math.erfc(z / math.sqrt(2)):.2f}"))
+
+    def test_check_compares_the_figures_of_the_rows(self):
+        folder = self.make_in("a", "one_site")
+        rows = table(folder)
+        here = (column(rows, "site_name") == "layers.1.hc_ffn_fn") & (column(rows, "tokens") > 64)
+        rel, comb = column(rows, "checkpoint_rel")[here], column(rows, "checkpoint_comb_err")[here]
+        with open("rules", "w", encoding="ascii") as file:
+            file.write("layers.1.hc_ffn_fn prefill rel <= 0, max <= 0, comb <= 0, operands.rel <= 0\n* * skip\n")
+        out = run("check", "--rules", "rules", folder)[1]
+        for name, value in (("rel", rms(rel)), ("max", rel.max()), ("comb", rms(comb)),
+                            ("operands.rel", rms(column(rows, "operands_rel")[here]))):
+            self.assertIn(f"prefill: {name} {value:.4g} > 0 ", out)
+
+
+if __name__ == "__main__":
+    main()

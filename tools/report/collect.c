@@ -6,19 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/mhc_metrics.h"
 #include "tools/report/keep.h"
+#include "tools/report/totals.h"
 
 /* ---- what a row adds ---- */
-
-/* A head site has 4 coefficients, the rest of its lists is NaN. */
-static uint32_t coefficients_of(const struct mhcs_record *record)
-{
-    const float *raw = record->result->raw[MHCS_OPERANDS];
-
-    return isfinite(raw[0]) && isnan(raw[MHCS_COEFFICIENTS_HEAD]) ? MHCS_COEFFICIENTS_HEAD
-                                                                  : MHCS_COEFFICIENTS;
-}
 
 static void add_counts(struct mhcs_collect *collect, const struct mhcs_record *record)
 {
@@ -45,37 +36,6 @@ static void add_counts(struct mhcs_collect *collect, const struct mhcs_record *r
                                             record->result->defect[MHCS_OPERANDS]);
 }
 
-/* Errors of the coefficients in bf16 ulps: at the row's rms or above, and at their own size. */
-static void add_ulps(struct mhcs_collect *collect, enum mhcs_path reference,
-                     const float *production, const float *raw, uint32_t coefficients)
-{
-    double sum = 0, rms;
-
-    for (uint32_t i = 0; i < coefficients; i++)
-        sum += (double)raw[i] * raw[i];
-    rms = sqrt(sum / coefficients);
-    for (uint32_t i = 0; i < coefficients; i++) {
-        const double size = fabs((double)raw[i]);
-        const double error = fabs((double)production[i] - raw[i]) * 128;
-
-        mhcs_stat_add(&collect->ulp[reference],
-                      (float)(error / mhcs_power_f64(size > rms ? size : rms)));
-        if (size > 0)
-            mhcs_stat_add(&collect->ulp_own[reference], (float)(error / mhcs_power_f64(size)));
-    }
-}
-
-static void add_metrics(struct mhcs_collect *collect, enum mhcs_path reference,
-                        const struct mhcs_row_metrics *metrics)
-{
-    float values[MHCS_METRICS];
-
-    _Static_assert(sizeof(values) == sizeof(*metrics), "floats and nothing else");
-    memcpy(values, metrics, sizeof(values));
-    for (size_t i = 0; i < MHCS_METRICS; i++)
-        mhcs_stat_add(&collect->metric[reference][i], values[i]);
-}
-
 static void add_to_line(struct mhcs_line *line, enum mhcs_path reference,
                         const struct mhcs_row_metrics *metrics)
 {
@@ -86,19 +46,18 @@ static void add_to_line(struct mhcs_line *line, enum mhcs_path reference,
         mhcs_moments_add(&line->y_rel[reference], fabs((double)metrics->y_rel));
 }
 
-static void add_reference(struct mhcs_collect *collect, const struct mhcs_record *record,
-                          enum mhcs_path reference, struct mhcs_line *line, struct mhcs_cell *cell,
+static void add_reference(const struct mhcs_record *record, enum mhcs_path reference,
+                          struct mhcs_line *line, struct mhcs_cell *cell,
                           struct mhcs_path_line *path, struct mhcs_moment *moment)
 {
     const struct mhcs_row_result *result = record->result;
-    const uint32_t coefficients = coefficients_of(record);
+    const uint32_t coefficients = mhcs_coefficients_of(result->raw[MHCS_OPERANDS]);
     const struct mhcs_row_metrics *metrics = &result->against[reference];
     struct mhcs_noise noise;
     const bool known =
         path->parsed && mhcs_noise_expected(&path->precision, reference, coefficients, &noise);
     struct mhcs_evidence *evidence[] = {&cell->against[reference], &path->against[reference]};
 
-    add_metrics(collect, reference, metrics);
     if (line)
         add_to_line(line, reference, metrics);
     mhcs_stat_add(&path->rel[reference], metrics->rel);
@@ -111,11 +70,8 @@ static void add_reference(struct mhcs_collect *collect, const struct mhcs_record
     }
     if (reference == MHCS_OPERANDS)
         moment->nonfinite += result->nonfinite == MHCS_NONFINITE_PRODUCTION;
-    if (isfinite(metrics->rel)) {
+    if (isfinite(metrics->rel))
         mhcs_moment_add(moment, metrics->rel, known ? noise.high : NAN);
-        add_ulps(collect, reference, result->raw[MHCS_PRODUCTION], result->raw[reference],
-                 coefficients);
-    }
 }
 
 static uint32_t bucket_of(int32_t tokens)
@@ -123,7 +79,8 @@ static uint32_t bucket_of(int32_t tokens)
     return tokens > 0 ? 31 - (uint32_t)__builtin_clz((uint32_t)tokens) : 0;
 }
 
-int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record)
+/* All but the totals of figures. */
+static int add_row(struct mhcs_collect *collect, const struct mhcs_record *record)
 {
     const enum mhcs_phase phase = mhcs_phase_of(record);
     struct mhcs_cell *cell = &collect->other[phase];
@@ -152,8 +109,34 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     for
         MHCS_EACH_REFERENCE(r)
     if (r == MHCS_OPERANDS || record->checkpoint)
-        add_reference(collect, record, r, line, cell, path, &bin->moment[mhcs_phase_of(record)][r]);
+        add_reference(record, r, line, cell, path, &bin->moment[mhcs_phase_of(record)][r]);
     return 0;
+}
+
+int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record)
+{
+    struct mhcs_columns columns;
+    const int ret = add_row(collect, record);
+
+    if (ret)
+        return ret;
+    mhcs_record_columns(record, &columns);
+    mhcs_totals_add(collect, &columns);
+    return 0;
+}
+
+int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *rows)
+{
+    struct mhcs_columns columns;
+    int ret = 0;
+
+    for (uint32_t i = 0; i < rows->rows && !ret; i++)
+        ret = add_row(collect, mhcs_rows_get(rows, i));
+    for (uint32_t i = 0; i < rows->rows && !ret; i += columns.rows) {
+        mhcs_rows_columns(rows, i, &columns);
+        mhcs_totals_add(collect, &columns);
+    }
+    return ret;
 }
 
 enum mhcs_path mhcs_widest(const struct mhcs_collect *collect)

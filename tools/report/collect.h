@@ -10,6 +10,7 @@
 #include "shadow/trace/trace.h"
 #include "tools/report/noise.h"
 #include "tools/report/phase.h"
+#include "tools/report/rows.h"
 #include "tools/report/stats.h"
 #include "tools/report/timeline.h"
 #include "tools/report/verdict.h"
@@ -66,10 +67,6 @@ struct mhcs_path_line {
     MHCS_PATH_MEMBERS(MHCS_MEMBER)
 };
 
-/* The members of struct mhcs_row_metrics by number. */
-#define MHCS_METRIC(member) (offsetof(struct mhcs_row_metrics, member) / sizeof(float))
-#define MHCS_METRICS        (sizeof(struct mhcs_row_metrics) / sizeof(float))
-
 /* rows, graph_rows: all, and those from a CUDA graph. reference_rows: that have this reference.
  * zero_rows: all finite, but rel is undefined: the reference is 0. nonfinite: rows with NaN or Inf
  * in production, in the reference, in x; nonfinite_alone: in production, neither in reference nor
@@ -100,6 +97,7 @@ struct mhcs_collect {
     void *site_tree; /* tsearch(3) by name */
     struct mhcs_site_line *site[MHCS_COLLECT_SITES_MAX];
     size_t sites;
+    struct mhcs_site_line *last_site; /* of the row before; NULL: none */
     struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
 };
@@ -108,6 +106,8 @@ struct mhcs_collect *mhcs_collect_new(void); /* NULL: no memory */
 void mhcs_collect_free(struct mhcs_collect *collect);
 /* 0 or -ENOMEM. */
 int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record);
+/* All rows of the batch that `rows` is bound to. 0 or -ENOMEM. */
+int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *rows);
 
 /* The reference that includes all of the error: the checkpoint where some row has it. */
 enum mhcs_path mhcs_widest(const struct mhcs_collect *collect);

@@ -103,13 +103,14 @@ static bool pull(struct mhcs_reading *reading, struct stream *stream, struct wor
 }
 
 /* In the item's turn, under the lock. True: its rows count. */
-static bool take(struct mhcs_reading *reading, struct stream *stream, struct mhcs_trace_item *item,
-                 int *error)
+static bool take(struct stream *stream, struct mhcs_trace_item *item, int *error)
 {
     bool more = false;
 
-    if (stream->stopped)
+    if (stream->stopped) {
+        *error = 0;
         return false;
+    }
     if (*error == -EBADMSG)
         *error = mhcs_trace_reject(stream->reader, item);
     if (!*error && item->event == MHCS_TRACE_FACTS)
@@ -124,20 +125,18 @@ static bool take(struct mhcs_reading *reading, struct stream *stream, struct mhc
     if (more)
         return item->event == MHCS_TRACE_BATCH;
     stream->ended = stream->stopped = true;
-    if (!reading->again) { /* else there may be more another time */
-        mhcs_trace_reader_free(stream->reader);
-        stream->reader = NULL;
-    }
     return false;
 }
 
-static int collect_rows(struct worker *worker, const struct mhcs_batch *batch)
+/* The next one's turn. Once nobody holds anything of the reader any more, it can go. */
+static void pass_on(struct mhcs_reading *reading, struct stream *stream)
 {
-    int ret = 0;
-
-    for (uint32_t i = 0; i < batch->rows && !ret; i++)
-        ret = mhcs_collect_row(worker->collect, mhcs_rows_get(&worker->rows, i));
-    return ret;
+    stream->turn++;
+    pthread_cond_broadcast(&stream->next_turn);
+    if (stream->ended && stream->turn == stream->pulled && !reading->again) {
+        mhcs_trace_reader_free(stream->reader);
+        stream->reader = NULL;
+    }
 }
 
 /* One item, from pulling it to its statistics. False: the stream has no more, or *error is set. */
@@ -163,15 +162,14 @@ static bool read_item(struct mhcs_reading *reading, struct stream *stream, struc
     pthread_mutex_lock(&stream->lock);
     while (stream->turn != number)
         pthread_cond_wait(&stream->next_turn, &stream->lock);
-    counts = take(reading, stream, &item, error);
+    counts = take(stream, &item, error);
     if (counts && missing)
         stream->scan.missing = missing;
-    stream->turn++;
-    pthread_cond_broadcast(&stream->next_turn);
+    pass_on(reading, stream);
     pthread_mutex_unlock(&stream->lock);
 
     if (counts && !missing && worker->collect)
-        *error = collect_rows(worker, &item.batch);
+        *error = mhcs_collect_batch(worker->collect, &worker->rows);
     if (counts)
         mhcs_progress_add(&reading->progress, item.packed.length, item.packed.rows);
     return !*error;

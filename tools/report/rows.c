@@ -2,27 +2,15 @@
 /* Columns back into records. */
 #include "tools/report/rows.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "tools/report/text.h"
 
 #define COLUMN(name) rows->column[MHCS_TRACE_COLUMN_##name]
 
-const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch *batch)
-{
-#define BIND(name, type, when, source, doc)                                                        \
-    COLUMN(name) = mhcs_batch_column(batch, #name, MHCS_COL_##type);                               \
-    if (!COLUMN(name))                                                                             \
-        return #name;
-    MHCS_TRACE_COLUMNS(BIND)
-#undef BIND
-    return NULL;
-}
-
 static float get_float(const struct mhcs_column *column, uint32_t row)
 {
-    return mhcs_column_valid(column, row) ? ((const float *)column->values)[row] : NAN;
+    return ((const float *)column->values)[row];
 }
 
 static int16_t get_int16(const struct mhcs_column *column, uint32_t row)
@@ -45,39 +33,65 @@ static bool get_bool(const struct mhcs_column *column, uint32_t row)
     return ((const uint8_t *)column->values)[row / 8] >> row % 8 & 1;
 }
 
-static void get_list(const struct mhcs_column *column, uint32_t row, float *to)
+static const float *list_at(const struct mhcs_column *column, uint32_t row)
 {
-    const float *values = column->values;
-
-    for (uint32_t i = 0; i < MHCS_COEFFICIENTS; i++)
-        to[i] = mhcs_column_valid(column, row) ? values[(size_t)row * MHCS_COEFFICIENTS + i] : NAN;
+    return (const float *)column->values + (size_t)row * MHCS_COEFFICIENTS;
 }
 
-/* NULL where the column is null. */
-static const char *get_text(const struct mhcs_column *column, uint32_t row,
-                            char to[MHCS_ROWS_TEXT_BYTES])
+static void get_list(const struct mhcs_column *column, uint32_t row, float *to)
 {
-    size_t length;
+    memcpy(to, list_at(column, row), MHCS_COEFFICIENTS * sizeof(*to));
+}
 
-    if (!mhcs_column_valid(column, row))
-        return NULL;
-    length = (size_t)(column->offsets[row + 1] - column->offsets[row]);
+static void clean(struct mhcs_row_text *text)
+{
+    size_t length = text->length;
+
     if (length > MHCS_ROWS_TEXT_BYTES - 1)
         length = MHCS_ROWS_TEXT_BYTES - 1;
-    memcpy(to, (const char *)column->values + column->offsets[row], length);
-    to[length] = '\0';
+    memcpy(text->text, text->raw, length);
+    text->text[length] = '\0';
     for (size_t i = 0; i < length; i++)
-        if (to[i] == '\0')
-            to[i] = '?';
-    mhcs_text_clean(to);
-    return to;
+        if (text->text[i] == '\0')
+            text->text[i] = '?';
+    mhcs_text_clean(text->text);
+}
+
+/* NULL where the column is null. Mostly a row has the text of the one before it. */
+static const char *get_text(const struct mhcs_column *column, uint32_t row,
+                            struct mhcs_row_text *text)
+{
+    const char *raw = (const char *)column->values + column->offsets[row];
+    const size_t length = (size_t)(column->offsets[row + 1] - column->offsets[row]);
+
+    if (column->valid && !mhcs_column_valid(column, row))
+        return NULL;
+    if (!text->raw || length != text->length || memcmp(raw, text->raw, length) != 0) {
+        text->raw = raw;
+        text->length = length;
+        clean(text);
+    }
+    return text->text;
+}
+
+const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch *batch)
+{
+#define BIND(name, type, when, source, doc)                                                        \
+    COLUMN(name) = mhcs_batch_column(batch, #name, MHCS_COL_##type);                               \
+    if (!COLUMN(name))                                                                             \
+        return #name;
+    MHCS_TRACE_COLUMNS(BIND)
+#undef BIND
+    rows->rows = batch->rows;
+    rows->site_name.raw = rows->role.raw = rows->path.raw = NULL;
+    memset(&rows->result, 0xff, sizeof(rows->result)); /* every float a NaN */
+    return NULL;
 }
 
 static void get_result(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_row_result *result = &rows->result;
 
-    memset(result, 0xff, sizeof(*result)); /* every float a NaN */
     result->rms = get_float(COLUMN(rms), row);
     get_list(COLUMN(production), row, result->raw[MHCS_PRODUCTION]);
     get_list(COLUMN(operands), row, result->raw[MHCS_OPERANDS]);
@@ -93,6 +107,11 @@ static void get_result(struct mhcs_row_reader *rows, uint32_t row)
     result->nonfinite = (uint32_t)get_int16(COLUMN(nonfinite), row);
 }
 
+static bool has_checkpoint(const struct mhcs_row_reader *rows, uint32_t row)
+{
+    return !COLUMN(checkpoint)->valid || mhcs_column_valid(COLUMN(checkpoint), row);
+}
+
 const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_record *record = &rows->record;
@@ -102,15 +121,15 @@ const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t r
         .time = get_int64(COLUMN(time), row),
         .call = get_int64(COLUMN(call), row),
         .site = get_int32(COLUMN(site), row),
-        .site_name = get_text(COLUMN(site_name), row, rows->site_name),
+        .site_name = get_text(COLUMN(site_name), row, &rows->site_name),
         .layer = mhcs_column_valid(COLUMN(layer), row) ? get_int16(COLUMN(layer), row) : -1,
-        .role = get_text(COLUMN(role), row, rows->role),
+        .role = get_text(COLUMN(role), row, &rows->role),
         .device = get_int16(COLUMN(device), row),
         .tokens = get_int32(COLUMN(tokens), row),
         .row = get_int32(COLUMN(row), row),
         .graph = get_bool(COLUMN(graph), row),
-        .path = get_text(COLUMN(path), row, rows->path),
-        .checkpoint = mhcs_column_valid(COLUMN(checkpoint), row),
+        .path = get_text(COLUMN(path), row, &rows->path),
+        .checkpoint = has_checkpoint(rows, row),
         .check = get_float(COLUMN(check), row),
         .result = &rows->result,
     };
@@ -120,4 +139,48 @@ const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t r
     if (!record->path)
         record->path = "";
     return record;
+}
+
+void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
+                       struct mhcs_columns *ret_columns)
+{
+    struct mhcs_columns *columns = ret_columns;
+    const struct mhcs_row_metrics *m;
+    uint32_t end = row + 1;
+
+    columns->checkpoint = has_checkpoint(rows, row);
+    while (end < rows->rows && has_checkpoint(rows, end) == columns->checkpoint)
+        end++;
+    columns->rows = end - row;
+    columns->raw[MHCS_PRODUCTION] = list_at(COLUMN(production), row);
+    columns->raw[MHCS_OPERANDS] = list_at(COLUMN(operands), row);
+    columns->raw[MHCS_CHECKPOINT] = list_at(COLUMN(checkpoint), row);
+#define POINT(reference, name, member)                                                             \
+    columns->metric[reference][&(member) - (const float *)m] =                                     \
+        (const float *)COLUMN(name)->values + row;
+#define POINT_OPERANDS(name, type, when, member, doc)   POINT(MHCS_OPERANDS, name, member)
+#define POINT_CHECKPOINT(name, type, when, member, doc) POINT(MHCS_CHECKPOINT, name, member)
+    m = &rows->result.against[MHCS_OPERANDS];
+    MHCS_TRACE_METRICS(POINT_OPERANDS, operands, ALWAYS, (*m))
+    MHCS_TRACE_MORE_METRICS(POINT_OPERANDS, operands, ALWAYS, (*m))
+    m = &rows->result.against[MHCS_CHECKPOINT];
+    MHCS_TRACE_METRICS(POINT_CHECKPOINT, checkpoint, CHECKPOINT, (*m))
+    MHCS_TRACE_MORE_METRICS(POINT_CHECKPOINT, checkpoint, CHECKPOINT, (*m))
+#undef POINT
+#undef POINT_OPERANDS
+#undef POINT_CHECKPOINT
+}
+
+void mhcs_record_columns(const struct mhcs_record *record, struct mhcs_columns *ret_columns)
+{
+    const struct mhcs_row_result *result = record->result;
+    struct mhcs_columns *columns = ret_columns;
+
+    columns->rows = 1;
+    columns->checkpoint = record->checkpoint;
+    for (int path = 0; path < MHCS_PATHS; path++) {
+        columns->raw[path] = result->raw[path];
+        for (size_t i = 0; i < MHCS_METRICS; i++)
+            columns->metric[path][i] = (const float *)&result->against[path] + i;
+    }
 }

@@ -2,10 +2,6 @@
 /* Exact sums, histograms and what is built of them; stats.h says what each promises. */
 #include "tools/report/stats.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 #define LOWEST_EXPONENT (-1074) /* of the smallest subnormal double */
 
 static void add_from(struct mhcs_exact *sum, uint32_t index, uint64_t value)
@@ -15,25 +11,6 @@ static void add_from(struct mhcs_exact *sum, uint32_t index, uint64_t value)
         value = __builtin_add_overflow(sum->limb[index], value, &sum->limb[index]);
         index++;
     }
-}
-
-void mhcs_exact_add(struct mhcs_exact *sum, double value)
-{
-    uint64_t mantissa;
-    uint32_t position, shift;
-
-    assert(isfinite(value) && !signbit(value));
-    memcpy(&mantissa, &value, sizeof(mantissa));
-    position = (uint32_t)(mantissa >> 52);
-    mantissa &= (UINT64_C(1) << 52) - 1;
-    if (position > 0) { /* normal: an implicit leading bit; subnormals share the lowest exponent */
-        mantissa |= UINT64_C(1) << 52;
-        position--;
-    }
-    shift = position % 64;
-    add_from(sum, position / 64, mantissa << shift);
-    if (shift > 0)
-        add_from(sum, position / 64 + 1, mantissa >> (64 - shift));
 }
 
 void mhcs_exact_merge(struct mhcs_exact *sum, const struct mhcs_exact *other)
@@ -73,25 +50,30 @@ double mhcs_exact_value(const struct mhcs_exact *sum)
     return ldexp((double)leading, (int)top * 64 - shift + LOWEST_EXPONENT);
 }
 
-/* The exponent and the leading mantissa bits of a normal float, as one number that grows with it.
- */
-static uint32_t hist_code(float value)
+/* A float of exponent e is a whole number times 2^(e - 150), subnormals as those of exponent 1. */
+double mhcs_squares_value(const struct mhcs_squares *squares)
 {
-    uint32_t bits;
+    struct mhcs_exact sum = {0};
 
-    memcpy(&bits, &value, sizeof(bits));
-    return bits >> (23 - MHCS_HIST_STEP_BITS);
+    for (uint32_t e = 0; e < MHCS_SQUARES_EXPONENTS; e++) {
+        const unsigned __int128 squared = squares->of_exponent[e];
+        const uint32_t position = (uint32_t)(2 * ((int)(e > 0 ? e : 1) - 150) - LOWEST_EXPONENT);
+        const uint32_t shift = position % 64;
+        const unsigned __int128 low = (unsigned __int128)(uint64_t)squared << shift;
+        const unsigned __int128 high = (unsigned __int128)(uint64_t)(squared >> 64) << shift;
+
+        add_from(&sum, position / 64, (uint64_t)low);
+        add_from(&sum, position / 64 + 1, (uint64_t)(low >> 64));
+        add_from(&sum, position / 64 + 1, (uint64_t)high);
+        add_from(&sum, position / 64 + 2, (uint64_t)(high >> 64));
+    }
+    return mhcs_exact_value(&sum);
 }
 
-#define HIST_FIRST ((uint32_t)(127 + MHCS_HIST_MIN_EXPONENT) << MHCS_HIST_STEP_BITS)
-
-static uint32_t hist_index(float value)
+void mhcs_squares_merge(struct mhcs_squares *squares, const struct mhcs_squares *other)
 {
-    const uint32_t code = hist_code(value);
-
-    if (code < HIST_FIRST)
-        return 0;
-    return code - HIST_FIRST < MHCS_HIST_BUCKETS ? code - HIST_FIRST : MHCS_HIST_BUCKETS - 1;
+    for (uint32_t e = 0; e < MHCS_SQUARES_EXPONENTS; e++)
+        squares->of_exponent[e] += other->of_exponent[e];
 }
 
 static double hist_middle(uint32_t index)
@@ -100,15 +82,6 @@ static double hist_middle(uint32_t index)
     const uint32_t step = index & ((1u << MHCS_HIST_STEP_BITS) - 1);
 
     return ldexp(1 + (step + 0.5) / (1 << MHCS_HIST_STEP_BITS), exponent);
-}
-
-void mhcs_hist_add(struct mhcs_hist *hist, float value)
-{
-    hist->count++;
-    if (value == 0)
-        hist->zeros++;
-    else
-        hist->bucket[hist_index(value)]++;
 }
 
 void mhcs_hist_merge(struct mhcs_hist *hist, const struct mhcs_hist *other)
@@ -144,18 +117,75 @@ double mhcs_hist_percentile(const struct mhcs_hist *hist, uint32_t per_10000)
     return hist_middle(i);
 }
 
-void mhcs_stat_add(struct mhcs_stat *stat, float value)
-{
-    const float magnitude = fabsf(value);
+/* Values taken at a time: few enough for 64 bits to hold the squares of one exponent. */
+#define CHUNK 1024
+/* Sums side by side. With one, values of the same size, as most are, would wait for each other. */
+#define LANES 4
 
-    if (!isfinite(value)) {
-        stat->undefined++;
+static inline void add_squares(struct mhcs_squares *squares, const uint32_t *bits, size_t count,
+                               uint32_t least, uint32_t greatest)
+{
+    const uint32_t first = least >> 23, last = greatest >> 23;
+    uint64_t sum[LANES][MHCS_SQUARES_EXPONENTS];
+
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        memset(&sum[lane][first], 0, (last - first + 1) * sizeof(sum[0][0]));
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t exponent = bits[i] >> 23;
+        const uint64_t mantissa = (bits[i] & 0x7fffff) | (exponent > 0 ? 0x800000 : 0);
+
+        sum[i % LANES][exponent] += mantissa * mantissa;
+    }
+    for (uint32_t e = first; e <= last; e++)
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            squares->of_exponent[e] += sum[lane][e];
+}
+
+/* A zero is at first counted in a bucket like any other. */
+static inline void add_buckets(struct mhcs_hist *hist, const uint32_t *bits, const int32_t *index,
+                               size_t count)
+{
+    uint32_t zeros = 0;
+
+    for (size_t i = 0; i < count; i++)
+        hist->bucket[index[i]]++;
+    for (size_t i = 0; i < count; i++)
+        zeros += bits[i] == 0;
+    hist->bucket[0] -= zeros;
+    hist->zeros += zeros;
+    hist->count += count;
+}
+
+/* At most CHUNK values. What can be done for several at once is done first. */
+MHCS_WIDE static void add_chunk(struct mhcs_stat *stat, const float *values, size_t count)
+{
+    uint32_t bits[CHUNK], least = UINT32_MAX, greatest = 0;
+    int32_t index[CHUNK];
+    float max;
+
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&bits[i], &values[i], sizeof(*bits));
+        bits[i] &= 0x7fffffff;
+        least = bits[i] < least ? bits[i] : least;
+        greatest = bits[i] > greatest ? bits[i] : greatest;
+        index[i] = mhcs_hist_index(bits[i]);
+    }
+    memcpy(&max, &greatest, sizeof(max));
+    if (!isfinite(max)) {
+        for (size_t i = 0; i < count; i++)
+            mhcs_stat_add(stat, values[i]);
         return;
     }
-    if (magnitude > stat->max)
-        stat->max = magnitude;
-    mhcs_exact_add(&stat->squares, (double)magnitude * magnitude);
-    mhcs_hist_add(&stat->hist, magnitude);
+    if (max > stat->max)
+        stat->max = max;
+    add_squares(&stat->squares, bits, count, least, greatest);
+    add_buckets(&stat->hist, bits, index, count);
+}
+
+void mhcs_stat_add_all(struct mhcs_stat *stat, const float *values, size_t count)
+{
+    for (size_t begin = 0; begin < count; begin += CHUNK)
+        add_chunk(stat, values + begin, count - begin < CHUNK ? count - begin : CHUNK);
 }
 
 void mhcs_stat_merge(struct mhcs_stat *stat, const struct mhcs_stat *other)
@@ -163,7 +193,7 @@ void mhcs_stat_merge(struct mhcs_stat *stat, const struct mhcs_stat *other)
     stat->undefined += other->undefined;
     if (other->max > stat->max)
         stat->max = other->max;
-    mhcs_exact_merge(&stat->squares, &other->squares);
+    mhcs_squares_merge(&stat->squares, &other->squares);
     mhcs_hist_merge(&stat->hist, &other->hist);
 }
 
@@ -171,7 +201,7 @@ double mhcs_stat_rms(const struct mhcs_stat *stat)
 {
     if (stat->hist.count == 0)
         return NAN;
-    return sqrt(mhcs_exact_value(&stat->squares) / (double)stat->hist.count);
+    return sqrt(mhcs_squares_value(&stat->squares) / (double)stat->hist.count);
 }
 
 double mhcs_stat_percentile(const struct mhcs_stat *stat, uint32_t per_10000)
@@ -179,13 +209,6 @@ double mhcs_stat_percentile(const struct mhcs_stat *stat, uint32_t per_10000)
     const double value = mhcs_hist_percentile(&stat->hist, per_10000);
 
     return per_10000 >= 10000 || value > stat->max ? stat->max : value;
-}
-
-void mhcs_moments_add(struct mhcs_moments *moments, double value)
-{
-    moments->count++;
-    mhcs_exact_add(&moments->sum, value);
-    mhcs_exact_add(&moments->squares, value * value);
 }
 
 void mhcs_moments_merge(struct mhcs_moments *moments, const struct mhcs_moments *other)

@@ -69,16 +69,17 @@ const char *mhcs_text_ratio(double value, char text[MHCS_NUMBER_BYTES])
 const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES])
 {
     static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
-    char digits[MHCS_NUMBER_BYTES];
+    const char *digits;
     size_t i = 0;
 
     for (; value >= 999.5 && i + 1 < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         value /= 1000;
-    if (i == 0 && value == floor(value))
+    if (i == 0 && value == floor(value)) {
         snprintf(text, MHCS_NUMBER_BYTES, "%.0f", value);
-    else
-        snprintf(text, MHCS_NUMBER_BYTES, "%s%s", mhcs_text_ratio(value, digits), prefixes[i]);
-    return text;
+        return text;
+    }
+    digits = mhcs_text_ratio(value, text);
+    return digits == text ? strcat(text, prefixes[i]) : digits;
 }
 
 /* Seconds and what is left in ns, also before 1970. */

@@ -430,7 +430,7 @@ static int add_event(struct mhcs_facts *facts, const cJSON *event)
     else if (!strcmp(kind, "disarmed"))
         fprintf(draft.stream, "disarmed: %s", reason);
     return draft_keep(&draft, armed     ? &facts->fact[MHCS_FACT_ENGINE]
-                              : weights ? &facts->weights
+                              : weights ? &facts->places
                                         : &facts->events);
 }
 
@@ -494,6 +494,11 @@ int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from)
     facts->checked += from->checked;
     facts->checked_cublas += from->checked_cublas;
     return ret;
+}
+
+bool mhcs_facts_weights_differ(const struct mhcs_facts *facts)
+{
+    return facts->weights.count + facts->places.count > 0;
 }
 
 /* ---- order and end ---- */

@@ -46,11 +46,13 @@ struct mhcs_distinct {
 };
 
 /* Further ones, each by its name. X(name). weights: "layers.8.hc_attn_fn*: how it differs from the
- * checkpoint". events: fallbacks, disarmings, reasons that this version does not know. likeness:
- * what two runs must share for their errors to be comparable. */
+ * checkpoint". places: addresses whose weights changed, or are another layer's. events: fallbacks,
+ * disarmings, reasons that this version does not know. likeness: what two runs must share for their
+ * errors to be comparable. */
 #define MHCS_DISTINCTS(X)                                                                          \
     X(events)                                                                                      \
     X(likeness)                                                                                    \
+    X(places)                                                                                      \
     X(weights)
 
 struct mhcs_facts {
@@ -74,6 +76,8 @@ struct mhcs_facts {
 int mhcs_facts_add(struct mhcs_facts *facts, const char *json);
 /* Adds another trace's. 0 or -ENOMEM. */
 int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from);
+/* Whether the server multiplied with anything but the checkpoint's weights, each at its place. */
+bool mhcs_facts_weights_differ(const struct mhcs_facts *facts);
 void mhcs_facts_sort(struct mhcs_facts *facts);
 /* Both hold the same texts, sorted, however many files have them. */
 bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b);

@@ -63,7 +63,8 @@ enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhc
     if (!ret) {
         mhcs_collect_sort(report->collect);
         mhcs_facts_sort(&report->facts);
-        ret = mhcs_conclude(report->collect, report->facts.weights.count > 0, &report->conclusion);
+        ret = mhcs_conclude(report->collect, mhcs_facts_weights_differ(&report->facts),
+                            &report->conclusion);
     }
     if (ret) {
         fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));

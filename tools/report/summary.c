@@ -38,7 +38,7 @@ static void print_conclusion(FILE *out, const struct mhcs_report *report)
         if (report->collect->phase_rows[p] == 0)
             fprintf(stream, " Nothing is known about %s: no row of it was seen.",
                     mhcs_phase_name((enum mhcs_phase)p));
-    if (report->facts.weights.count > 0)
+    if (mhcs_facts_weights_differ(&report->facts))
         fputs(
             " But not all of the server's weights are the checkpoint's: `mhcshadow-report summary` "
             "names them.",

@@ -21,6 +21,7 @@ struct options {
     struct demo_traffic traffic;
     int prefill_steps, decode_steps, layers, pause;
     uint64_t seed;
+    const char *reload;
     bool quiet;
 };
 
@@ -36,6 +37,7 @@ enum {
     KEY_SEED,
     KEY_STREAMS,
     KEY_CAST,
+    KEY_RELOAD,
     KEY_PAUSE,
     KEY_QUIET,
 };
@@ -58,6 +60,8 @@ static const struct argp_option option_list[] = {
     {"seed", KEY_SEED, "N", 0, "seed of x and of the decode passes' tokens (1)", 0},
     {"streams", KEY_STREAMS, "N", 0, "streams that take the passes in turn (1)", 0},
     {"cast", KEY_CAST, NULL, 0, "weights come to the same temporary buffer for every call", 0},
+    {"reload", KEY_RELOAD, "PATH", 0,
+     "halfway through the passes the weights of this checkpoint take the place of the others", 0},
     {"pause", KEY_PAUSE, "MS", 0, "milliseconds between passes: a simulated GPU is slow (0)", 0},
     {"quiet", KEY_QUIET, NULL, 0, "only the last line", 0},
     {0},
@@ -116,6 +120,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_CAST:
         o->traffic.cast = true;
         return 0;
+    case KEY_RELOAD:
+        o->reload = arg;
+        return 0;
     case KEY_PAUSE:
         o->pause = (int)option_number(state, arg, 0, 60000);
         return 0;
@@ -131,11 +138,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void run_steps(const struct options *o, struct demo_forward *f)
+static void run_steps(const struct options *o, struct demo_model *model, struct demo_forward *f)
 {
+    const int steps = o->prefill_steps + o->decode_steps;
     uint64_t random = mix64(o->seed);
 
-    for (int i = 0; i < o->prefill_steps + o->decode_steps; i++) {
+    for (int i = 0; i < steps; i++) {
         bool prefill = i < o->prefill_steps;
         int tokens = o->traffic.prefill_tokens;
 
@@ -144,6 +152,8 @@ static void run_steps(const struct options *o, struct demo_forward *f)
 
         if (i > 0 && o->pause > 0)
             usleep((useconds_t)o->pause * 1000);
+        if (o->reload != NULL && i == steps / 2)
+            demo_model_reload(model, o->reload, o->precision);
         if (prefill)
             demo_forward_prefill(f, tokens);
         else
@@ -179,7 +189,7 @@ int main(int argc, char **argv)
     if (o.decode_steps == 0)
         o.traffic.decode_tokens = 0;
     f = demo_forward_new(model, o.precision, &o.traffic, o.seed);
-    run_steps(&o, f);
+    run_steps(&o, model, f);
     counts = demo_forward_finish(f);
     printf("%s, %d layers, hidden %d, %d prefill and %d decode passes: %" PRIu64
            " mixing GEMMs, %" PRIu64 " of the head, %" PRIu64 " others, checksum %016" PRIx64 "\n",

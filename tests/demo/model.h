@@ -18,6 +18,10 @@ struct demo_model {
  * what a DeepSeek-V4 checkpoint does. */
 struct demo_model *demo_model_load(const char *path, int layers,
                                    const struct demo_precision *precision);
+/* The weights of another checkpoint of that shape come to where the old ones are, when the device
+ * has finished. */
+void demo_model_reload(struct demo_model *model, const char *path,
+                       const struct demo_precision *precision);
 void demo_model_free(struct demo_model *model);
 
 #endif

@@ -187,6 +187,24 @@ with e2e.scratch() as work:
     e2e.expect(re.search(r"^  (WARN|FAIL)$", verdict, re.M), "wrong weights: the verdict is not PASS")
     e2e.expect("not all of the server's weights are the checkpoint's" in words(verdict), "wrong weights: the verdict tells of them")
 
+    # Weights that are loaded anew while the server runs: another model's, and an update of one of them.
+    other = e2e.checkpoint(work, layers=10, hidden=HIDDEN, seed=2)
+    tuned = os.path.join(work, "tuned.safetensors")
+
+    def tuned_by_little(fn, put):
+        put("layers.4.hc_attn_fn", array.array("f", [v + 0.05 * abs(v) * math.sin(i) for i, v in enumerate(fn("layers.4.hc_attn_fn"))]))
+
+    write_altered(tuned, file, tuned_by_little)
+    for what, reloaded, changed in (("another model", other, names(10)), ("one tuned matrix", tuned, ["layers.4.hc_attn_fn"])):
+        rows, facts, report, result = run(file, file, "--reload", reloaded, passes=10)
+        said = [e["text"] for f in facts for e in f.get("events", []) if e["event"] == "weights" and "changed while the server ran" in e["text"]]
+        at = sorted(re.match(r"the weights at the address of (\S+) changed", text)[1] for text in said)
+        e2e.expect(at == sorted(changed), f"reload of {what}: noticed at {len(at)} of {len(changed)} addresses: {at[:3]}")
+        e2e.expect("changed while the server ran" in words(report.stdout), f"reload of {what}: the report says so")
+        new = {r["site_name"] for r in rows} - set(names(10))
+        e2e.expect(len(new) == len(changed), f"reload of {what}: the new weights are sites of their own: {sorted(new)[:3]}")
+    e2e.expect(new == {"layers.4.hc_attn_fn*"}, f"one tuned matrix: it resembles its old self: {new}")
+
     # A checkpoint that can't be used is said, and the server runs on.
     plain, facts, report, result = run(file, os.path.join(work, "nowhere"), passes=1)
     e2e.expect("nowhere: No such file or directory" in result.stderr, "no checkpoint: the log names it")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Safetensors headers, indices and config.json from nowhere: each input is read as all three. */
+/* Safetensors headers, config.json and JSON as such from nowhere: each input is read as all three.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/model/maker.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +32,14 @@ char *maker_dir(void)
     return dir;
 }
 
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    return remove(path);
+}
+
 void maker_remove_dir(char *dir)
 {
-    DIR *stream = opendir(dir);
-    const struct dirent *entry;
-
-    MUST(stream);
-    while ((entry = readdir(stream)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            MUST(unlinkat(dirfd(stream), entry->d_name, 0) == 0);
-    closedir(stream);
-    MUST(rmdir(dir) == 0);
+    MUST(nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
     free(dir);
 }
 

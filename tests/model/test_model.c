@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shadow/model/model.h"
@@ -165,6 +166,35 @@ static void shards_are_opened_where_the_index_says(void **state)
     mhcs_model_close(model);
 }
 
+/* As huggingface_hub keeps a download: every file of a snapshot is a link to a blob. */
+static void a_cache_of_links_to_blobs_is_a_checkpoint(void **state)
+{
+    static const char *const files[] = {"one.safetensors", "two.safetensors", "config.json",
+                                        "model.safetensors.index.json"};
+    char snapshot[256], blob[64], path[512];
+    struct mhcs_model *model;
+
+    snprintf(snapshot, sizeof(snapshot), "%s", maker_path(*state, "snapshots"));
+    write_shards(*state, "");
+    assert_int_equal(mkdir(maker_path(*state, "blobs"), 0700), 0);
+    assert_int_equal(mkdir(snapshot, 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(blob, sizeof(blob), "blobs/%d", i);
+        assert_int_equal(rename(maker_path(*state, files[i]), maker_path(*state, blob)), 0);
+        snprintf(path, sizeof(path), "%s/%s", snapshot, files[i]);
+        snprintf(blob, sizeof(blob), "../blobs/%d", i);
+        assert_int_equal(symlink(blob, path), 0);
+    }
+    model = open_model(snapshot);
+    assert_int_equal(model->site_count, 4);
+    assert_true(model->sites[0].params.norm_eps == 1e-20f);
+    mhcs_model_close(model);
+
+    /* A download that was broken off. */
+    assert_int_equal(unlink(maker_path(*state, "blobs/1")), 0);
+    assert_refused(snapshot, "two.safetensors: a link to ../blobs/1, which is not there");
+}
+
 static void what_an_index_can_get_wrong_is_said(void **state)
 {
     write_shards(*state, ",\"layers.5.hc_attn_fn\":\"two.safetensors\"");
@@ -281,6 +311,7 @@ int main(void)
         MODEL_TEST(one_file_and_a_configuration_make_a_model),
         MODEL_TEST(a_lone_file_is_a_model_whose_missing_numbers_are_named),
         MODEL_TEST(shards_are_opened_where_the_index_says),
+        MODEL_TEST(a_cache_of_links_to_blobs_is_a_checkpoint),
         MODEL_TEST(what_an_index_can_get_wrong_is_said),
         MODEL_TEST(wrong_shapes_and_missing_parts_are_said),
         MODEL_TEST(what_contradicts_the_configuration_is_said),

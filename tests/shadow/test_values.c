@@ -260,6 +260,45 @@ static void where_the_module_is_refused_copies_give_the_same(void **state)
     expect_scalars(rig, "copy");
 }
 
+static size_t free_before_arming, arena_bytes; /* of the child */
+
+static size_t free_on_device(void)
+{
+    size_t available, total;
+
+    CHILD_MUST(cuMemGetInfo(&available, &total) == CUDA_SUCCESS);
+    return available;
+}
+
+/* At exit, when all samples are through: behind the library's own handler. */
+static void memory_is_bounded(void)
+{
+    CHILD_MUST(free_before_arming - free_on_device() == arena_bytes);
+}
+
+static void calls_that_mind_memory(struct rig *rig)
+{
+    struct work work;
+
+    work_init(&work, &rig->shape, rig_stream(), rig->calls);
+    free_before_arming = free_on_device();
+    arena_bytes = (size_t)rig->settings.mem_mb << 20;
+    atexit(memory_is_bounded);
+    for (uint32_t i = 0; i < rig->calls; i++) {
+        CHILD_MUST(work_call(&work, i));
+    }
+}
+
+static void device_memory_is_the_arena_and_no_more(void **state)
+{
+    struct rig *rig = *state;
+
+    rig_run(rig, calls_that_mind_memory);
+    rig->settings.reference = MHCS_REFERENCE_CUBLAS;
+    rig->shape.cublas[0] = rig->shape.cublas[1] = SIM_CUBLAS_13;
+    rig_run(rig, calls_that_mind_memory);
+}
+
 static void the_first_sample_is_checked_against_fp64(void **state)
 {
     struct rig *rig = *state;
@@ -295,6 +334,7 @@ int main(int argc, char **argv)
         VALUES_TEST(whatever_of_cublas_fails_the_own_kernel_does_it),
         VALUES_TEST(a_cublas_that_computes_nonsense_is_found_out),
         VALUES_TEST(where_the_module_is_refused_copies_give_the_same),
+        VALUES_TEST(device_memory_is_the_arena_and_no_more),
         VALUES_TEST(the_first_sample_is_checked_against_fp64),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL); /* NULL: all */

@@ -9,130 +9,30 @@
  */
 #include "api.h"
 #include "capture.h"
+#include "copy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum place { PAGEABLE, PINNED, DEVICE };
-
-struct copy {
-    uint64_t to, from; /* of the first row */
-    size_t to_pitch, from_pitch, width, height;
-    bool to_known, from_known; /* device or pinned memory, else pageable */
-    unsigned char staged[];    /* pageable source of an asynchronous copy, rows packed */
-};
-
-struct fill {
-    uint64_t to;
-    size_t count;
-    uint32_t value;
-    unsigned width; /* bytes of one value */
-};
-
-/* Unknown addresses are pageable host memory. False: a range that leaves its allocation. */
-static bool place_of(uint64_t address, uint64_t bytes, enum place *ret_place)
+static CUresult copy(const char *what, const struct sim_copy *c, CUstream stream, bool wait)
 {
-    const struct sim_allocation *a = sim_allocation_find(address);
-
-    *ret_place = !a ? PAGEABLE : a->space == SIM_DEVICE ? DEVICE : PINNED;
-    return !a || bytes <= a->base + a->bytes - address;
-}
-
-static void *reach(struct sim_memory *memory, const struct sim_op *op, bool known, uint64_t address,
-                   size_t bytes, enum sim_access access, struct sim_fault *fault)
-{
-    const struct sim_where nowhere = {0};
-
-    if (!known)
-        return (void *)(uintptr_t)address;
-    return sim_memory_access(memory, op, &nowhere, address, bytes, 1, access, fault);
-}
-
-static int run_copy(void *arg, struct sim_memory *memory, const struct sim_op *op,
-                    struct sim_fault *fault)
-{
-    const struct copy *c = arg;
-
-    for (size_t row = 0; row < c->height; row++) {
-        const void *from = reach(memory, op, c->from_known, c->from + row * c->from_pitch, c->width,
-                                 SIM_READ, fault);
-        void *to =
-            reach(memory, op, c->to_known, c->to + row * c->to_pitch, c->width, SIM_WRITE, fault);
-
-        if (!from || !to || fault->set)
-            return -1;
-        memmove(to, from, c->width);
-    }
-    return 0;
-}
-
-static int run_fill(void *arg, struct sim_memory *memory, const struct sim_op *op,
-                    struct sim_fault *fault)
-{
-    const struct fill *f = arg;
-    unsigned char *to = reach(memory, op, true, f->to, f->count * f->width, SIM_WRITE, fault);
-
-    if (!to || fault->set)
-        return -1;
-    if (f->width == 1)
-        memset(to, (int)f->value, f->count);
-    else
-        for (size_t i = 0; i < f->count; i++)
-            memcpy(to + i * f->width, &f->value, f->width);
-    return 0;
-}
-
-/* Copies the source now, so that the caller may reuse it. */
-static struct copy *stage(const struct copy *c)
-{
-    struct copy *staged = malloc(sizeof(*staged) + c->width * c->height);
-
-    if (!staged)
-        return NULL;
-    *staged = *c;
-    for (size_t row = 0; row < c->height; row++)
-        memcpy(staged->staged + row * c->width,
-               (const char *)(uintptr_t)c->from + row * c->from_pitch, c->width);
-    staged->from = (uintptr_t)staged->staged;
-    staged->from_pitch = c->width;
-    return staged;
-}
-
-static size_t extent(size_t pitch, size_t width, size_t height)
-{
-    return (height - 1) * pitch + width;
-}
-
-static CUresult copy(const char *what, struct copy *c, CUstream stream, bool wait)
-{
-    struct sim_work work = {.what = what, .body = run_copy, .type = CU_GRAPH_NODE_TYPE_MEMCPY};
     struct sim_task *task = NULL;
-    enum place from, to;
+    struct sim_work work;
+    enum sim_place from, to;
+    bool staged;
     CUresult r = sim_stream_resolve(stream, &stream);
 
     if (r == CUDA_SUCCESS && wait)
         r = sim_capture_permits_wait(what, stream);
     if (r != CUDA_SUCCESS || c->width == 0 || c->height == 0)
         return r;
-    if (!place_of(c->from, extent(c->from_pitch, c->width, c->height), &from) ||
-        !place_of(c->to, extent(c->to_pitch, c->width, c->height), &to))
+    if (!sim_copy_places(c, &to, &from))
         return CUDA_ERROR_INVALID_VALUE;
-    c->from_known = from != PAGEABLE;
-    c->to_known = to != PAGEABLE;
-    if (from == PAGEABLE && to == DEVICE && !stream->capture) {
-        if (wait)
-            sim_wait(stream->last);
-        wait = false;
-        work.arg = stage(c);
-    } else {
-        wait = to == PAGEABLE || (wait && (from != DEVICE || to != DEVICE));
-        work.arg = malloc(sizeof(*c));
-        if (work.arg)
-            *(struct copy *)work.arg = *c;
-    }
-    if (!work.arg)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    r = sim_submit(stream, &work, wait ? &task : NULL);
+    staged = from == SIM_AT_PAGEABLE && to == SIM_AT_DEVICE && !stream->capture;
+    if (staged && wait)
+        sim_wait(stream->last);
+    wait = !staged &&
+           (to == SIM_AT_PAGEABLE || (wait && (from != SIM_AT_DEVICE || to != SIM_AT_DEVICE)));
+    r = sim_copy_work(what, c, staged, &work);
+    if (r == CUDA_SUCCESS)
+        r = sim_submit(stream, &work, wait ? &task : NULL);
     sim_wait(task);
     sim_task_unref(task);
     return r;
@@ -141,7 +41,7 @@ static CUresult copy(const char *what, struct copy *c, CUstream stream, bool wai
 static CUresult copy_1d(const char *what, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
                         bool wait)
 {
-    struct copy c = {.to = to, .from = from, .width = bytes, .height = 1};
+    const struct sim_copy c = {.to = to, .from = from, .width = bytes, .height = 1};
 
     return copy(what, &c, stream, wait);
 }
@@ -224,15 +124,15 @@ static uint64_t corner(CUmemorytype type, const void *host, CUdeviceptr device, 
 
 static CUresult copy_2d(const char *what, const CUDA_MEMCPY2D *p, CUstream stream, bool wait)
 {
-    struct copy c;
+    struct sim_copy c;
 
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
     /* A pitch of 0 means packed rows. */
-    c = (struct copy){.to_pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes,
-                      .from_pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes,
-                      .width = p->WidthInBytes,
-                      .height = p->Height};
+    c = (struct sim_copy){.to_pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes,
+                          .from_pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes,
+                          .width = p->WidthInBytes,
+                          .height = p->Height};
     if (p->srcMemoryType == CU_MEMORYTYPE_ARRAY || p->dstMemoryType == CU_MEMORYTYPE_ARRAY) {
         sim_say("%s: arrays are not simulated", what);
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -263,24 +163,20 @@ CUresult impl_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, CUstream stream)
 static CUresult fill(const char *what, uint64_t to, uint32_t value, unsigned width, size_t count,
                      CUstream stream, bool synchronous)
 {
-    struct sim_work work = {.what = what, .body = run_fill, .type = CU_GRAPH_NODE_TYPE_MEMSET};
+    const struct sim_fill f = {
+        .to = to, .count = count, .height = 1, .value = value, .width = width};
     struct sim_task *task = NULL;
-    struct fill *f;
-    enum place place;
+    struct sim_work work;
+    enum sim_place place;
     CUresult r = sim_stream_resolve(stream, &stream);
 
     if (r == CUDA_SUCCESS && synchronous)
         r = sim_capture_permits_wait(what, stream);
     if (r != CUDA_SUCCESS || count == 0)
         return r;
-    if (count > SIZE_MAX / width || to % width != 0 || !place_of(to, count * width, &place) ||
-        place == PAGEABLE)
-        return CUDA_ERROR_INVALID_VALUE;
-    work.arg = f = malloc(sizeof(*f));
-    if (!f)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *f = (struct fill){.to = to, .count = count, .value = value, .width = width};
-    r = sim_submit(stream, &work, synchronous && place == PINNED ? &task : NULL);
+    r = sim_fill_work(what, &f, &work, &place);
+    if (r == CUDA_SUCCESS)
+        r = sim_submit(stream, &work, synchronous && place == SIM_AT_PINNED ? &task : NULL);
     sim_wait(task);
     sim_task_unref(task);
     return r;

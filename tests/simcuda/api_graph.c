@@ -38,7 +38,7 @@ CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph handle)
     struct sim_graph *clone;
     CUresult r;
 
-    if (!graph || !ret_clone)
+    if (!graph || !ret_clone || sim_graph_is_conditional(graph))
         return CUDA_ERROR_INVALID_VALUE;
     r = sim_graph_clone(graph, &clone);
     if (r == CUDA_SUCCESS)

@@ -10,11 +10,11 @@ static CUresult instantiate(const char *call, CUgraphExec *ret_exec, CUgraph han
     const unsigned long long known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                                      CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                      CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-    const struct sim_graph *graph = sim_graph_of(call, handle);
+    struct sim_graph *graph = sim_graph_of(call, handle);
     struct sim_exec *exec;
     CUresult r;
 
-    if (!graph || !ret_exec)
+    if (!graph || !ret_exec || (graph->instantiated && sim_graph_is_conditional(graph)))
         return CUDA_ERROR_INVALID_VALUE;
     if (graph->captured_into) {
         sim_complain("%s: the graph is still captured into", call);
@@ -25,9 +25,11 @@ static CUresult instantiate(const char *call, CUgraphExec *ret_exec, CUgraph han
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     r = sim_exec_new(graph, flags, &exec);
-    if (r == CUDA_SUCCESS)
-        *ret_exec = exec->handle;
-    return r;
+    if (r != CUDA_SUCCESS)
+        return r;
+    graph->instantiated = true;
+    *ret_exec = exec->handle;
+    return CUDA_SUCCESS;
 }
 
 CUresult impl_cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph graph,
@@ -83,6 +85,24 @@ CUresult impl_cuGraphUpload(CUgraphExec handle, CUstream stream)
     return sim_submit(stream, &work, NULL);
 }
 
+static CUresult launch_captured(const struct sim_exec *exec, CUstream stream)
+{
+    struct sim_graph *graph;
+    struct sim_node *node;
+    CUresult r = sim_exec_graph(exec, &graph);
+
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = sim_capture_node(stream, CU_GRAPH_NODE_TYPE_GRAPH, &node);
+    if (r != CUDA_SUCCESS) {
+        sim_graph_free(graph);
+        return r;
+    }
+    node->child = graph;
+    graph->owner = node;
+    return CUDA_SUCCESS;
+}
+
 CUresult impl_cuGraphLaunch(CUgraphExec handle, CUstream stream)
 {
     static const char call[] = "cuGraphLaunch";
@@ -95,11 +115,7 @@ CUresult impl_cuGraphLaunch(CUgraphExec handle, CUstream stream)
         r = sim_capture_permits_use(call, stream);
     if (r != CUDA_SUCCESS)
         return r;
-    if (stream->capture) {
-        sim_say("%s: launches into a captured stream are not simulated", call);
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return sim_exec_launch(exec, stream);
+    return stream->capture ? launch_captured(exec, stream) : sim_exec_launch(exec, stream);
 }
 
 static bool may_be_disabled(const struct sim_exec_node *node)

@@ -4,27 +4,8 @@
 #include "graph_exec.h"
 #include "launch.h"
 
-/* A node in the graph of this handle, behind those. */
-static CUresult add(const char *call, CUgraph handle, const CUgraphNode *after, size_t count,
-                    CUgraphNodeType type, struct sim_node **ret_node)
-{
-    struct sim_graph *graph = sim_graph_of(call, handle);
-    struct sim_nodes nodes = {0};
-    CUresult r;
-
-    if (!graph)
-        return CUDA_ERROR_INVALID_VALUE;
-    r = sim_nodes_of(call, graph, after, NULL, count, &nodes);
-    if (r == CUDA_SUCCESS)
-        r = sim_node_new(graph, type, &nodes, ret_node);
-    sim_nodes_clear(&nodes);
-    if (r == CUDA_SUCCESS)
-        (*ret_node)->context = sim_context_current();
-    return r;
-}
-
-static CUresult launch_recipe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_recipe **ret_recipe,
-                              CUcontext *ret_context)
+static CUresult launch_work(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_work *ret_work,
+                            CUcontext *ret_context)
 {
     const CUlaunchConfig config = {.gridDimX = p->gridDimX,
                                    .gridDimY = p->gridDimY,
@@ -34,10 +15,8 @@ static CUresult launch_recipe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_recip
                                    .blockDimZ = p->blockDimZ,
                                    .sharedMemBytes = p->sharedMemBytes};
     const CUfunction function = p->func ? p->func : (CUfunction)p->kern;
-    struct sim_work work;
-    CUresult r = sim_launch_work(&config, function, p->kernelParams, p->extra, &work, ret_context);
 
-    return r == CUDA_SUCCESS ? sim_recipe_new(&work, ret_recipe) : r;
+    return sim_launch_work(&config, function, p->kernelParams, p->extra, ret_work, ret_context);
 }
 
 static CUDA_KERNEL_NODE_PARAMS from_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
@@ -58,25 +37,16 @@ CUresult impl_cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph,
                                       const CUgraphNode *after, size_t count,
                                       const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    struct sim_recipe *recipe;
-    struct sim_node *node;
+    struct sim_work work;
     CUcontext context;
     CUresult r;
 
     if (!ret_node || !params)
         return CUDA_ERROR_INVALID_VALUE;
-    r = launch_recipe(params, &recipe, &context);
+    r = launch_work(params, &work, &context);
     if (r != CUDA_SUCCESS)
         return r;
-    r = add("cuGraphAddKernelNode", graph, after, count, CU_GRAPH_NODE_TYPE_KERNEL, &node);
-    if (r != CUDA_SUCCESS) {
-        sim_recipe_unref(recipe);
-        return r;
-    }
-    node->recipe = recipe;
-    node->context = context;
-    *ret_node = node->handle;
-    return CUDA_SUCCESS;
+    return sim_node_add_work("cuGraphAddKernelNode", graph, after, count, &work, context, ret_node);
 }
 
 CUresult impl_cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
@@ -93,10 +63,17 @@ CUresult impl_cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE
 
     if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL || !ret_params)
         return CUDA_ERROR_INVALID_VALUE;
-    if (sim_launch_params(&node->recipe->work, ret_params))
-        return CUDA_SUCCESS;
-    sim_say("cuGraphKernelNodeGetParams: %s has no simulated parameters", node->recipe->work.what);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    /* A kernel of cuBLAS' own: a function that nobody can have from elsewhere, and of which nobody
+     * may know the parameters. */
+    if (!sim_launch_params(&node->recipe->work, ret_params))
+        *ret_params = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(void *)node->recipe,
+                                                .gridDimX = 1,
+                                                .gridDimY = 1,
+                                                .gridDimZ = 1,
+                                                .blockDimX = 1,
+                                                .blockDimY = 1,
+                                                .blockDimZ = 1};
+    return CUDA_SUCCESS;
 }
 
 CUresult impl_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *ret_params)
@@ -121,14 +98,15 @@ CUresult impl_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARA
 static CUresult new_params(const CUDA_KERNEL_NODE_PARAMS *params, CUcontext context,
                            struct sim_recipe **ret_recipe)
 {
+    struct sim_work work;
     CUcontext other;
-    CUresult r = params ? launch_recipe(params, ret_recipe, &other) : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = params ? launch_work(params, &work, &other) : CUDA_ERROR_INVALID_VALUE;
 
     if (r == CUDA_SUCCESS && other != context) {
-        sim_recipe_unref(*ret_recipe);
+        sim_work_drop(&work);
         r = CUDA_ERROR_INVALID_VALUE;
     }
-    return r;
+    return r == CUDA_SUCCESS ? sim_recipe_new(&work, ret_recipe) : r;
 }
 
 CUresult impl_cuGraphKernelNodeSetParams_v2(CUgraphNode handle,
@@ -178,26 +156,15 @@ CUresult impl_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult impl_cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                  size_t count, const CUDA_HOST_NODE_PARAMS *params)
 {
-    struct sim_recipe *recipe;
-    struct sim_node *node;
     struct sim_work work;
     CUresult r;
 
     if (!ret_node || !params || !params->fn)
         return CUDA_ERROR_INVALID_VALUE;
     r = sim_host_function_work(params->fn, params->userData, &work);
-    if (r == CUDA_SUCCESS)
-        r = sim_recipe_new(&work, &recipe);
     if (r != CUDA_SUCCESS)
         return r;
-    r = add("cuGraphAddHostNode", graph, after, count, CU_GRAPH_NODE_TYPE_HOST, &node);
-    if (r != CUDA_SUCCESS) {
-        sim_recipe_unref(recipe);
-        return r;
-    }
-    node->recipe = recipe;
-    *ret_node = node->handle;
-    return CUDA_SUCCESS;
+    return sim_node_add_work("cuGraphAddHostNode", graph, after, count, &work, NULL, ret_node);
 }
 
 CUresult impl_cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
@@ -208,7 +175,7 @@ CUresult impl_cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CU
 
     if (!ret_node)
         return CUDA_ERROR_INVALID_VALUE;
-    r = add("cuGraphAddEmptyNode", graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, &node);
+    r = sim_node_add("cuGraphAddEmptyNode", graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, &node);
     if (r == CUDA_SUCCESS)
         *ret_node = node->handle;
     return r;
@@ -225,7 +192,7 @@ static CUresult add_event_node(const char *call, CUgraphNode *ret_node, CUgraph 
         return CUDA_ERROR_INVALID_VALUE;
     if (!sim_handle_is(SIM_EVENT, event))
         return CUDA_ERROR_INVALID_HANDLE;
-    r = add(call, graph, after, count, type, &node);
+    r = sim_node_add(call, graph, after, count, type, &node);
     if (r != CUDA_SUCCESS)
         return r;
     node->event = event;
@@ -257,12 +224,12 @@ CUresult impl_cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph,
     struct sim_node *node;
     CUresult r;
 
-    if (!ret_node || !from || from->captured_into)
+    if (!ret_node || !from || from->captured_into || sim_graph_is_conditional(from))
         return CUDA_ERROR_INVALID_VALUE;
     r = sim_graph_clone(from, &copy);
     if (r != CUDA_SUCCESS)
         return r;
-    r = add(call, graph, after, count, CU_GRAPH_NODE_TYPE_GRAPH, &node);
+    r = sim_node_add(call, graph, after, count, CU_GRAPH_NODE_TYPE_GRAPH, &node);
     if (r != CUDA_SUCCESS) {
         sim_graph_free(copy);
         return r;

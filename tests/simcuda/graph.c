@@ -128,18 +128,29 @@ CUresult sim_graph_new(struct sim_graph **ret_graph)
 
 static void release(struct sim_node *node)
 {
+    struct sim_graph *child;
+
     sim_table_remove(&sim.handles[SIM_NODE], (uintptr_t)node->handle);
     sim_recipe_unref(node->recipe);
-    if (node->child)
-        sim_graph_free(node->child);
+    while ((child = node->child)) {
+        node->child = child->next;
+        sim_graph_free(child);
+    }
+    free(node->told);
     sim_nodes_clear(&node->after);
     free(node);
 }
 
 void sim_graph_free(struct sim_graph *graph)
 {
+    struct sim_condition *condition;
+
     for (uint32_t i = 0; i < graph->nodes.count; i++)
         release(graph->nodes.at[i]);
+    while ((condition = graph->conditions)) {
+        graph->conditions = condition->next;
+        free(condition);
+    }
     sim_nodes_clear(&graph->nodes);
     sim_table_remove(&sim.handles[SIM_GRAPH], (uintptr_t)graph->handle);
     free(graph);
@@ -188,6 +199,17 @@ bool sim_node_reaches(const struct sim_node *node, const struct sim_nodes *ends)
         }
     sim_nodes_clear(&seen);
     return reached;
+}
+
+bool sim_graph_is_conditional(const struct sim_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->nodes.count; i++) {
+        const struct sim_node *node = graph->nodes.at[i];
+
+        if (node->bodies > 0 || (node->child && sim_graph_is_conditional(node->child)))
+            return true;
+    }
+    return false;
 }
 
 static CUresult clone_node(const struct sim_node *from, struct sim_graph *to)
@@ -270,7 +292,7 @@ struct sim_node *sim_node_of(const char *call, CUgraphNode handle)
     return find(call, "the node", SIM_NODE, handle);
 }
 
-static bool edges_are_plain(const CUgraphEdgeData *edges, size_t count)
+bool sim_edges_are_plain(const CUgraphEdgeData *edges, size_t count)
 {
     static const CUgraphEdgeData plain;
 
@@ -283,7 +305,7 @@ static bool edges_are_plain(const CUgraphEdgeData *edges, size_t count)
 CUresult sim_nodes_of(const char *call, const struct sim_graph *graph, const CUgraphNode *handles,
                       const CUgraphEdgeData *edges, size_t count, struct sim_nodes *ret_nodes)
 {
-    if (!edges_are_plain(edges, count)) {
+    if (!sim_edges_are_plain(edges, count)) {
         sim_say("%s: edges with data are not simulated", call);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -295,5 +317,44 @@ CUresult sim_nodes_of(const char *call, const struct sim_graph *graph, const CUg
         if (!sim_nodes_add(ret_nodes, node))
             return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_node_add(const char *call, CUgraph handle, const CUgraphNode *after, size_t count,
+                      CUgraphNodeType type, struct sim_node **ret_node)
+{
+    struct sim_graph *graph = sim_graph_of(call, handle);
+    struct sim_nodes nodes = {0};
+    CUresult r;
+
+    if (!graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = sim_nodes_of(call, graph, after, NULL, count, &nodes);
+    if (r == CUDA_SUCCESS)
+        r = sim_node_new(graph, type, &nodes, ret_node);
+    sim_nodes_clear(&nodes);
+    if (r == CUDA_SUCCESS)
+        (*ret_node)->context = sim_context_current();
+    return r;
+}
+
+CUresult sim_node_add_work(const char *call, CUgraph graph, const CUgraphNode *after, size_t count,
+                           const struct sim_work *work, CUcontext context, CUgraphNode *ret_node)
+{
+    struct sim_recipe *recipe;
+    struct sim_node *node;
+    CUresult r = sim_recipe_new(work, &recipe);
+
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = sim_node_add(call, graph, after, count, work->type, &node);
+    if (r != CUDA_SUCCESS) {
+        sim_recipe_unref(recipe);
+        return r;
+    }
+    node->recipe = recipe;
+    if (context)
+        node->context = context;
+    *ret_node = node->handle;
     return CUDA_SUCCESS;
 }

@@ -40,49 +40,81 @@ static bool follow(struct sim_exec_node *node, uint32_t other)
 }
 
 static CUresult add_graph(struct sim_exec *exec, const struct sim_graph *graph,
-                          const struct sim_exec_node *behind, uint32_t *ret_place);
+                          const struct sim_exec_node *behind);
+
+/* Behind all of [from, exec->count) that nothing of it follows. */
+static bool follow_ends(const struct sim_exec *exec, uint32_t from, struct sim_exec_node *node)
+{
+    for (uint32_t i = from; i < exec->count; i++) {
+        bool last = true;
+
+        for (uint32_t j = i + 1; j < exec->count; j++)
+            for (uint32_t d = 0; d < exec->nodes[j].after_count; d++)
+                last &= exec->nodes[j].after[d] != i;
+        if (last && !follow(node, i))
+            return false;
+    }
+    return true;
+}
+
+/* The graph in a child graph node, or all bodies of a conditional one. */
+static CUresult add_children(struct sim_exec *exec, const struct sim_node *node,
+                             struct sim_exec_node *made)
+{
+    const uint32_t before = made->after_count;
+    uint32_t body = 0;
+
+    for (const struct sim_graph *child = node->child; child; child = child->next, body++) {
+        struct sim_exec_node behind = *made;
+        const uint32_t from = exec->count;
+        CUresult r;
+
+        behind.after_count = before;
+        behind.skipped |= node->bodies > 0 && body != node->taken;
+        r = add_graph(exec, child, &behind);
+        if (r == CUDA_SUCCESS && !follow_ends(exec, from, made))
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    return CUDA_SUCCESS;
+}
 
 /* Places of the nodes that came before `node` in its graph are in place[]. */
 static CUresult add_node(struct sim_exec *exec, const struct sim_graph *graph, uint32_t number,
                          const struct sim_exec_node *behind, uint32_t *place)
 {
     const struct sim_node *node = graph->nodes.at[number];
-    struct sim_exec_node made = {
-        .source = node->handle, .type = node->type, .event = node->event, .enabled = true};
-    struct sim_exec_node *nodes;
-    CUresult r = CUDA_SUCCESS;
+    struct sim_exec_node *nodes, made = {.source = node->handle,
+                                         .type = node->type,
+                                         .event = node->event,
+                                         .enabled = true,
+                                         .skipped = behind->skipped};
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
     for (uint32_t i = 0; i < graph->nodes.count; i++)
         if (sim_nodes_have(&node->after, graph->nodes.at[i]) && !follow(&made, place[i]))
-            goto out_of_memory;
+            goto fail;
     for (uint32_t i = 0; node->after.count == 0 && i < behind->after_count; i++)
         if (!follow(&made, behind->after[i]))
-            goto out_of_memory;
-    if (node->child)
-        r = add_graph(exec, node->child, &made, &place[number]);
-    nodes = r == CUDA_SUCCESS ? realloc(exec->nodes, (exec->count + 1) * sizeof(nodes[0])) : NULL;
-    if (!nodes)
-        goto out_of_memory;
-    exec->nodes = nodes;
-    if (node->child) { /* what follows the child graph follows all ends of it */
-        for (uint32_t i = place[number]; i < exec->count; i++) {
-            bool last = true;
-
-            for (uint32_t j = i + 1; j < exec->count; j++)
-                for (uint32_t k = 0; k < nodes[j].after_count; k++)
-                    last &= nodes[j].after[k] != i;
-            if (last && !follow(&made, i))
-                goto out_of_memory;
-        }
+            goto fail;
+    r = add_children(exec, node, &made);
+    if (r != CUDA_SUCCESS)
+        goto fail;
+    nodes = realloc(exec->nodes, (exec->count + 1) * sizeof(nodes[0]));
+    if (!nodes) {
+        r = CUDA_ERROR_OUT_OF_MEMORY;
+        goto fail;
     }
     made.recipe = sim_recipe_ref(node->recipe);
+    exec->nodes = nodes;
     place[number] = exec->count;
     exec->nodes[exec->count++] = made;
     return CUDA_SUCCESS;
 
-out_of_memory:
+fail:
     free(made.after);
-    return r != CUDA_SUCCESS ? r : CUDA_ERROR_OUT_OF_MEMORY;
+    return r;
 }
 
 static bool is_ready(const struct sim_graph *graph, const struct sim_node *node,
@@ -94,17 +126,15 @@ static bool is_ready(const struct sim_graph *graph, const struct sim_node *node,
     return true;
 }
 
-/* Adds all nodes of the graph, those without predecessors behind what `behind` follows.
- * *ret_first is the place of the first. */
+/* Adds all nodes of the graph, those without predecessors behind what `behind` follows. */
 static CUresult add_graph(struct sim_exec *exec, const struct sim_graph *graph,
-                          const struct sim_exec_node *behind, uint32_t *ret_first)
+                          const struct sim_exec_node *behind)
 {
     const uint32_t count = graph->nodes.count;
     uint32_t *place = malloc((count + 1) * sizeof(place[0]));
     CUresult r = place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     uint32_t done = 0, before = UINT32_MAX;
 
-    *ret_first = exec->count;
     for (uint32_t i = 0; place && i < count; i++)
         place[i] = UINT32_MAX;
     while (r == CUDA_SUCCESS && done < count && done != before) {
@@ -188,8 +218,9 @@ static bool find_context(const struct sim_graph *graph, CUcontext *context)
                 return false;
             *context = node->context;
         }
-        if (node->child && !find_context(node->child, context))
-            return false;
+        for (const struct sim_graph *child = node->child; child; child = child->next)
+            if (!find_context(child, context))
+                return false;
     }
     return true;
 }
@@ -198,7 +229,6 @@ CUresult sim_exec_new(const struct sim_graph *graph, cuuint64_t flags, struct si
 {
     const struct sim_exec_node start = {0};
     struct sim_exec *exec = calloc(1, sizeof(*exec));
-    uint32_t first;
     CUresult r;
 
     if (!exec)
@@ -212,8 +242,7 @@ CUresult sim_exec_new(const struct sim_graph *graph, cuuint64_t flags, struct si
     }
     if (!exec->context)
         exec->context = sim_context_current();
-    r = exec->context->alive ? add_graph(exec, graph, &start, &first)
-                             : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    r = exec->context->alive ? add_graph(exec, graph, &start) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (r == CUDA_SUCCESS)
         r = deal_out(exec);
     if (r == CUDA_SUCCESS && !sim_table_put(&sim.handles[SIM_EXEC], (uintptr_t)exec->handle, exec))
@@ -280,93 +309,4 @@ struct sim_exec_node *sim_exec_node_of(const char *call, const struct sim_exec *
     sim_complain("%s: the node %p is not of the graph that the executable graph was made from",
                  call, (void *)handle);
     return NULL;
-}
-
-struct launch {
-    struct sim_exec *exec;
-    CUstream stream;
-    struct sim_task **tasks; /* of each node; then the start, then what the node at hand follows */
-};
-
-static CUresult queue_node(const struct launch *l, uint32_t i)
-{
-    struct sim_exec *exec = l->exec;
-    const struct sim_exec_node *node = &exec->nodes[i];
-    struct sim_task *start = l->tasks[exec->count], **after = &l->tasks[exec->count + 1];
-    const CUstream stream = node->chain ? exec->chains[node->chain - 1] : l->stream;
-    struct sim_work work = {.what = "cuGraphLaunch"};
-    uint32_t count = 0;
-    CUresult r;
-
-    after[count++] = start;
-    for (uint32_t d = 0; d < node->after_count; d++)
-        after[count++] = l->tasks[node->after[d]];
-    if (node->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && node->event->record)
-        after[count++] = node->event->record;
-    if (node->recipe && node->enabled)
-        work = sim_recipe_work(node->recipe);
-    r = sim_queue(stream, &work, after, count, &l->tasks[i]);
-    if (r == CUDA_SUCCESS && node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
-        sim_task_unref(node->event->record);
-        node->event->record = sim_task_ref(l->tasks[i]);
-        node->event->capture = 0;
-    }
-    return r;
-}
-
-static CUresult queue_end(const struct launch *l)
-{
-    const struct sim_work work = {.what = "cuGraphLaunch"};
-    struct sim_exec *exec = l->exec;
-    struct sim_task **after = &l->tasks[exec->count + 1], *end;
-    uint32_t count = 0;
-    CUresult r;
-
-    for (uint32_t i = 0; i < exec->count; i++)
-        if (exec->nodes[i].last)
-            after[count++] = l->tasks[i];
-    r = sim_queue(l->stream, &work, after, count, &end);
-    if (r != CUDA_SUCCESS)
-        return r;
-    sim_task_unref(exec->end);
-    exec->end = end;
-    return CUDA_SUCCESS;
-}
-
-static bool events_live(const struct sim_exec *exec)
-{
-    for (uint32_t i = 0; i < exec->count; i++) {
-        const struct sim_exec_node *node = &exec->nodes[i];
-
-        if (!node->event || sim_handle_is(SIM_EVENT, node->event))
-            continue;
-        sim_complain("cuGraphLaunch: the event of a node was destroyed");
-        return false;
-    }
-    return true;
-}
-
-/* The start follows the stream and the launch before, the end all nodes that nothing follows. All
- * is queued before anything runs, because a host function could change the graph meanwhile. */
-CUresult sim_exec_launch(struct sim_exec *exec, CUstream stream)
-{
-    const struct sim_work start = {.what = "cuGraphLaunch"};
-    struct launch l = {.exec = exec, .stream = stream};
-    CUresult r;
-
-    if (stream->context != exec->context || !events_live(exec))
-        return CUDA_ERROR_INVALID_VALUE;
-    l.tasks = calloc(2u * exec->count + 3u, sizeof(l.tasks[0]));
-    if (!l.tasks)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    r = sim_queue(stream, &start, &exec->end, exec->end ? 1 : 0, &l.tasks[exec->count]);
-    for (uint32_t i = 0; r == CUDA_SUCCESS && i < exec->count; i++)
-        r = queue_node(&l, i);
-    if (r == CUDA_SUCCESS)
-        r = queue_end(&l);
-    for (uint32_t i = 0; i <= exec->count; i++)
-        sim_task_unref(l.tasks[i]);
-    free(l.tasks);
-    sim_order_queued();
-    return r;
 }

@@ -11,6 +11,7 @@ struct sim_exec_node {
     struct sim_recipe *recipe;
     CUevent event;
     bool enabled;
+    bool skipped;    /* in a conditional body that isn't taken */
     uint32_t *after; /* places in sim_exec.nodes, all before its own */
     uint32_t after_count;
     uint32_t chain; /* 0: the stream of the launch, else sim_exec.chains[chain - 1] */
@@ -37,6 +38,10 @@ struct sim_exec *sim_exec_of(const char *call, CUgraphExec handle);
 /* The same for a node of the graph it was made from. */
 struct sim_exec_node *sim_exec_node_of(const char *call, const struct sim_exec *exec,
                                        CUgraphNode handle);
+
+/* graph_launch.c */
 CUresult sim_exec_launch(struct sim_exec *exec, CUstream stream);
+/* A graph of what a launch would do now. */
+CUresult sim_exec_graph(const struct sim_exec *exec, struct sim_graph **ret_graph);
 
 #endif

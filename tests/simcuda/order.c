@@ -3,7 +3,7 @@
  *
  *   lazy         nothing until the host waits; then only what that wait needs, latest queued first
  *   random:SEED  a few at any call that queues; while the host waits, any that may run
- *   eager        each as soon as it is queued
+ *   eager        each as soon as it is queued, a graph's nodes as they were captured
  *   threads      a worker thread for each device runs them at random (threads:SEED)
  *
  * The first three are deterministic for a single host thread. A query (cuEventQuery, cuStreamQuery)
@@ -76,9 +76,10 @@ static void want(struct sim_task *task)
     }
 }
 
-/* A task that may run now, or NULL: on `device` (-1: any), and only a wanted one if asked. The
- * latest queued of them, or a random one. */
-static struct sim_task *pick(int device, bool wanted, bool random)
+enum choice { LATEST_QUEUED, FIRST_QUEUED, ANY };
+
+/* A task that may run now, or NULL: on `device` (-1: any), and only a wanted one if asked. */
+static struct sim_task *pick(int device, bool wanted, enum choice choice)
 {
     struct sim_task *best = NULL;
     uint64_t found = 0;
@@ -90,7 +91,8 @@ static struct sim_task *pick(int device, bool wanted, bool random)
             !sim_task_ready(head))
             continue;
         found++;
-        if (!best || (random ? draw(found) == 0 : head->op.id > best->op.id))
+        if (!best || (choice == ANY ? draw(found) == 0
+                                    : (choice == LATEST_QUEUED) == (head->op.id > best->op.id)))
             best = head;
     }
     return best;
@@ -100,11 +102,11 @@ static struct sim_task *pick_for_wait(void)
 {
     switch (sim.order) {
     case SIM_LAZY:
-        return pick(-1, true, false);
+        return pick(-1, true, LATEST_QUEUED);
     case SIM_RANDOM:
-        return pick(-1, false, true);
+        return pick(-1, false, ANY);
     case SIM_EAGER:
-        return pick(-1, false, false);
+        return pick(-1, false, FIRST_QUEUED);
     case SIM_THREADS:
         break;
     }
@@ -117,7 +119,7 @@ static void *work_for_device(void *arg)
 
     pthread_mutex_lock(&sim.lock);
     for (;;) {
-        struct sim_task *task = pick(device, false, true);
+        struct sim_task *task = pick(device, false, ANY);
 
         if (!task) {
             pthread_cond_wait(&sim.changed, &sim.lock);
@@ -159,11 +161,11 @@ void sim_order_queued(void)
     case SIM_LAZY:
         break;
     case SIM_RANDOM:
-        for (uint64_t n = draw(3); n > 0 && (task = pick(-1, false, true)); n--)
+        for (uint64_t n = draw(3); n > 0 && (task = pick(-1, false, ANY)); n--)
             sim_task_run(task);
         break;
     case SIM_EAGER:
-        while ((task = pick(-1, false, false)))
+        while ((task = pick(-1, false, FIRST_QUEUED)))
             sim_task_run(task);
         break;
     case SIM_THREADS:
@@ -201,7 +203,7 @@ bool sim_poll(struct sim_task *task)
     sim_task_ref(task);
     want(task);
     if (task->state != SIM_DONE && sim.order != SIM_THREADS)
-        next = pick(-1, true, sim.order == SIM_RANDOM);
+        next = pick(-1, true, sim.order == SIM_RANDOM ? ANY : LATEST_QUEUED);
     if (next)
         sim_task_run(next);
     done = task->state == SIM_DONE;

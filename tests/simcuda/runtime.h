@@ -27,6 +27,10 @@ extern _Thread_local struct rt_thread rt_thread;
 CUresult rt_init(void);
 /* ... and that the thread has a current context: the one it has, else its device's primary one. */
 CUresult rt_context(void);
+/* The kernel that this host function stands for in the program's code. */
+CUresult rt_function(const void *host, CUfunction *ret_function);
+/* The host function of a kernel; NULL: it is none of the program's own. */
+const void *rt_host_function(CUfunction function);
 /* The stream as the driver should see it in this call. */
 CUstream rt_stream(cudaStream_t stream);
 

@@ -63,49 +63,6 @@ CUresult rt_cudaGraphDestroyNode(cudaGraphNode_t node)
     return cuGraphDestroyNode(node);
 }
 
-CUresult rt_cudaGraphAddEmptyNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                  const cudaGraphNode_t *after, size_t count)
-{
-    return cuGraphAddEmptyNode(ret_node, graph, after, count);
-}
-
-CUresult rt_cudaGraphAddHostNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                 const cudaGraphNode_t *after, size_t count,
-                                 const struct cudaHostNodeParams *params)
-{
-    CUDA_HOST_NODE_PARAMS p;
-
-    if (!params)
-        return CUDA_ERROR_INVALID_VALUE;
-    p = (CUDA_HOST_NODE_PARAMS){.fn = params->fn, .userData = params->userData};
-    return cuGraphAddHostNode(ret_node, graph, after, count, &p);
-}
-
-CUresult rt_cudaGraphAddEventRecordNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                        const cudaGraphNode_t *after, size_t count,
-                                        cudaEvent_t event)
-{
-    return cuGraphAddEventRecordNode(ret_node, graph, after, count, event);
-}
-
-CUresult rt_cudaGraphAddEventWaitNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                      const cudaGraphNode_t *after, size_t count, cudaEvent_t event)
-{
-    return cuGraphAddEventWaitNode(ret_node, graph, after, count, event);
-}
-
-CUresult rt_cudaGraphAddChildGraphNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                       const cudaGraphNode_t *after, size_t count,
-                                       cudaGraph_t child)
-{
-    return cuGraphAddChildGraphNode(ret_node, graph, after, count, child);
-}
-
-CUresult rt_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *ret_graph)
-{
-    return cuGraphChildGraphNodeGetGraph(node, ret_graph);
-}
-
 CUresult rt_cudaGraphInstantiate(cudaGraphExec_t *ret_exec, cudaGraph_t graph,
                                  unsigned long long flags)
 {

@@ -114,12 +114,33 @@ out:
     return r;
 }
 
-static CUresult function_of(const void *host, CUfunction *ret_function)
+CUresult rt_function(const void *host, CUfunction *ret_function)
 {
     CUkernel kernel;
     CUresult r = kernel_of(host, &kernel);
 
     return r == CUDA_SUCCESS ? cuKernelGetFunction(ret_function, kernel) : r;
+}
+
+const void *rt_host_function(CUfunction wanted)
+{
+    const void *host = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (struct fatbin *f = fatbins; f && !host; f = f->next) {
+        for (struct function *function = f->functions; function && !host;
+             function = function->next) {
+            CUfunction found;
+            CUkernel kernel;
+
+            if (f->library &&
+                cuLibraryGetKernel(&kernel, f->library, function->name) == CUDA_SUCCESS &&
+                cuKernelGetFunction(&found, kernel) == CUDA_SUCCESS && found == wanted)
+                host = function->host;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return host;
 }
 
 /* Between <<<...>>> and the stub that launches. A launch may stand in an argument of another. */
@@ -194,7 +215,7 @@ CUresult rt_cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, con
 {
     CUfunction function;
     int value;
-    CUresult r = function_of(host, &function);
+    CUresult r = rt_function(host, &function);
 
     if (r != CUDA_SUCCESS)
         return r;
@@ -217,7 +238,7 @@ CUresult rt_cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, con
 CUresult rt_cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attribute, int value)
 {
     CUfunction function;
-    CUresult r = function_of(host, &function);
+    CUresult r = rt_function(host, &function);
 
     return r == CUDA_SUCCESS ? cuFuncSetAttribute(function, (CUfunction_attribute)attribute, value)
                              : r;
@@ -227,7 +248,7 @@ CUresult rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_blocks, const
                                                           int threads, size_t shared)
 {
     CUfunction function;
-    CUresult r = function_of(host, &function);
+    CUresult r = rt_function(host, &function);
 
     return r == CUDA_SUCCESS
                ? cuOccupancyMaxActiveBlocksPerMultiprocessor(ret_blocks, function, threads, shared)

@@ -85,6 +85,9 @@ static int older_driver(void)
 
     setenv("SIMCUDA_DRIVER", "11080", 1);
     return cuDriverGetVersion(&version) != CUDA_SUCCESS || version != 11080 ||
+           cuGetProcAddress("cuGraphNodeSetEnabled", &p, 11080, 0, NULL) != CUDA_SUCCESS ||
+           cuGetProcAddress("cuGraphNodeSetEnabled", &p, 11050, 0, NULL) == CUDA_SUCCESS ||
+           cuGetProcAddress("cuStreamBeginCaptureToGraph", &p, 11080, 0, NULL) == CUDA_SUCCESS ||
            cuGetProcAddress("cuMemAlloc", &p, 11080, 0, NULL) != CUDA_SUCCESS ||
            cuGetProcAddress("cuStreamGetId", &p, 11080, 0, NULL) != CUDA_ERROR_NOT_FOUND ||
            cuGetProcAddress("cuStreamGetId", &p, 12000, 0, NULL) != CUDA_ERROR_INVALID_VALUE;

@@ -1,38 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a graph does when it runs: order, races, parameters, enabled nodes. Run once for each order.
  */
-#include "scale_fixture.h"
-
-static CUgraph capture_end(CUstream stream)
-{
-    CUgraph graph;
-
-    OK(cuStreamEndCapture(stream, &graph));
-    assert_non_null(graph);
-    return graph;
-}
-
-static void capture_begin(CUstream stream)
-{
-    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-}
-
-static CUgraphExec instantiate(CUgraph graph)
-{
-    CUgraphExec exec;
-
-    OK(cuGraphInstantiate(&exec, graph, 0));
-    return exec;
-}
-
-/* The graph's nodes in the order in which they were captured. */
-static size_t nodes_of(CUgraph graph, CUgraphNode *nodes, size_t room)
-{
-    size_t count = room;
-
-    OK(cuGraphGetNodes(graph, nodes, &count));
-    return count;
-}
+#include "graph_fixture.h"
 
 static void what_is_captured_runs_when_the_graph_is_launched(void **state)
 {
@@ -153,6 +122,42 @@ static void a_fork_that_is_joined_orders_its_nodes(void **state)
     assert_int_equal(simcuda_fault_count(), faults);
     OK(cuGraphExecDestroy(exec));
     OK(cuGraphDestroy(graph));
+}
+
+/* x to y and to z at the same time, and then z back to x. */
+static void a_join_waits_for_all_branches(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+    const size_t bytes = sizeof(f->host);
+    CUdeviceptr y, z;
+    CUevent event;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    OK(cuMemAlloc(&y, bytes));
+    OK(cuMemAlloc(&z, bytes));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    OK(cuEventRecord(event, f->a));
+    OK(cuStreamWaitEvent(f->b, event, 0));
+    OK(cuMemcpyDtoDAsync(y, f->x, bytes, f->a));
+    OK(cuMemcpyDtoDAsync(z, f->x, bytes, f->b));
+    OK(cuEventRecord(event, f->b));
+    OK(cuStreamWaitEvent(f->a, event, 0));
+    OK(cuMemsetD32Async(f->x, 0, WORDS, f->a));
+    OK(cuMemcpyDtoDAsync(f->x, z, bytes, f->a));
+    graph = capture_end(f->a);
+    exec = instantiate(graph);
+    for (int i = 0; i < 3; i++)
+        OK(cuGraphLaunch(exec, f->a));
+    OK(cuStreamSynchronize(f->a));
+    assert_int_equal(first_word(f), 1222);
+    assert_int_equal(simcuda_fault_count(), faults);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuEventDestroy(event));
 }
 
 static void nodes_that_nothing_orders_race(void **state)
@@ -315,6 +320,127 @@ static void a_node_of_another_graph_is_a_fault(void **state)
     assert_int_equal(first_word(f), 1);
 }
 
+/* What host functions were called, in order. */
+static struct {
+    char calls[64];
+    size_t count;
+} called;
+
+static void call_a(void *data)
+{
+    called.calls[called.count++] = 'a';
+}
+
+static void call_b(void *data)
+{
+    called.calls[called.count++] = 'b';
+}
+
+static CUgraph two_host_functions(struct fixture *f)
+{
+    CUevent event;
+    CUgraph graph;
+
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    capture_begin(f->a);
+    OK(cuEventRecord(event, f->a));
+    OK(cuStreamWaitEvent(f->b, event, 0));
+    OK(cuLaunchHostFunc(f->a, call_a, NULL));
+    OK(cuLaunchHostFunc(f->b, call_b, NULL));
+    OK(cuEventRecord(event, f->b));
+    OK(cuStreamWaitEvent(f->a, event, 0));
+    graph = capture_end(f->a);
+    OK(cuEventDestroy(event));
+    return graph;
+}
+
+/* Eager: as they were captured. Lazy: the latest first. Random: now this, now that. */
+static void every_order_chooses_among_the_nodes_that_are_ready(void **state)
+{
+    struct fixture *f = *state;
+    const char *order = getenv("SIMCUDA_ORDER");
+    CUgraphExec exec = instantiate(two_host_functions(f));
+    bool ab = false, ba = false;
+
+    for (int i = 0; i < 20; i++) {
+        called.count = 0;
+        OK(cuGraphLaunch(exec, f->a));
+        OK(cuStreamSynchronize(f->a));
+        assert_int_equal(called.count, 2);
+        ab |= memcmp(called.calls, "ab", 2) == 0;
+        ba |= memcmp(called.calls, "ba", 2) == 0;
+    }
+    assert_true(ab || ba);
+    if (!order || strncmp(order, "lazy", 4) == 0)
+        assert_true(ba && !ab);
+    else if (strncmp(order, "eager", 5) == 0)
+        assert_true(ab && !ba);
+    else if (strncmp(order, "random", 6) == 0)
+        assert_true(ab && ba);
+}
+
+static void memory_that_is_gone_is_found_when_the_graph_runs(void **state)
+{
+    struct fixture *f = *state;
+    CUgraphExec exec = instantiate(capture_two(f, 2, 3));
+
+    OK(cuMemFree(f->x));
+    cuGraphLaunch(exec, f->a);
+    assert_int_equal(cuStreamSynchronize(f->a), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void a_graph_outlives_its_module_but_not_its_context(void **state)
+{
+    struct fixture *f = *state;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUcontext other;
+    CUstream stream;
+    CUfunction function;
+    CUmodule module;
+    CUdeviceptr y;
+
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&y, 4 * WORDS));
+    OK(cuMemsetD32(y, 1, WORDS));
+    OK(cuCtxSynchronize());
+    function = scale();
+    capture_begin(stream);
+    OK(launch(function, stream, y, 10, 2));
+    graph = capture_end(stream);
+    exec = instantiate(graph);
+    OK(cuFuncGetModule(&module, function));
+    OK(cuModuleUnload(module));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuCtxDestroy(other));
+    OK(cuCtxSetCurrent(f->context));
+    assert_int_equal(cuGraphLaunch(exec, f->a), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphInstantiate(&exec, graph, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+/* Each has a chain beside its stream's, and there is an end to the number of those. */
+static void graphs_can_be_made_again_and_again(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned faults = simcuda_fault_count();
+
+    for (int i = 0; i < 1000; i++) {
+        CUgraph graph = fork_capture(f, f->x, false);
+        CUgraphExec exec = instantiate(graph);
+
+        OK(cuGraphDestroy(graph));
+        if (i % 100 == 0)
+            OK(cuGraphLaunch(exec, f->a));
+        OK(cuGraphExecDestroy(exec));
+    }
+    OK(cuCtxSynchronize());
+    assert_int_equal(simcuda_fault_count(), faults);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +450,7 @@ int main(void)
         TEST(two_executable_graphs_of_one_graph_race),
         TEST(work_on_the_stream_comes_before_and_after_the_graph),
         TEST(a_fork_that_is_joined_orders_its_nodes),
+        TEST(a_join_waits_for_all_branches),
         TEST(nodes_that_nothing_orders_race),
         TEST(parameters_are_those_of_the_capture),
         TEST(a_change_of_parameters_holds_for_later_launches),
@@ -331,6 +458,10 @@ int main(void)
         TEST(a_disabled_node_still_orders),
         TEST(a_node_of_a_destroyed_graph_is_a_fault),
         TEST(a_node_of_another_graph_is_a_fault),
+        TEST(every_order_chooses_among_the_nodes_that_are_ready),
+        TEST(memory_that_is_gone_is_found_when_the_graph_runs),
+        TEST(a_graph_outlives_its_module_but_not_its_context),
+        TEST(graphs_can_be_made_again_and_again),
     };
 
     if (cuInit(0) != CUDA_SUCCESS)

@@ -41,6 +41,41 @@ static void check(cudaError_t error, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
+/* x = x * 2 + 0 in a graph, then with its node's parameters changed to x * 2 + 1. */
+static bool graph_is_captured_and_changed(unsigned *x)
+{
+    cudaKernelNodeParams params;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    cudaGraph_t graph;
+    cudaStream_t stream;
+    unsigned times = 2, plus = 1, first = 0;
+    void *changed[] = {&x, &times, &plus};
+    size_t count = 1;
+
+    CHECK(cudaMemset(x, 0, WORDS * sizeof(*x)));
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    scale<<<(WORDS + 127) / 128, 128, 0, stream>>>(x, 2, 0);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphGetNodes(graph, &node, &count));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphKernelNodeGetParams(node, &params));
+    if (params.func != (void *)scale || params.blockDim.x != 128 ||
+        *(unsigned **)params.kernelParams[0] != x)
+        return false;
+    params.kernelParams = changed;
+    CHECK(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpy(&first, x, sizeof(first), cudaMemcpyDeviceToHost));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(stream));
+    return first == 3;
+}
+
 int main()
 {
     static unsigned host[WORDS];
@@ -69,6 +104,10 @@ int main()
     scale<<<1, 2000>>>(x, 3, 7);
     if (cudaGetLastError() != cudaErrorInvalidConfiguration) {
         printf("a block of 2000 threads was accepted\n");
+        return 1;
+    }
+    if (!graph_is_captured_and_changed(x)) {
+        printf("a captured kernel did not run with the parameters set\n");
         return 1;
     }
     return 0;

@@ -192,17 +192,17 @@ static void events_measure_time(void)
     OK(cudaEventDestroy(to));
 }
 
+static void add_one(void *data)
+{
+    ++*(int *)data;
+}
+
 static void no_stream_is_capturing(void)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
 
     OK(cudaStreamIsCapturing(0, &status));
     CHECK(status == cudaStreamCaptureStatusNone);
-}
-
-static void add_one(void *data)
-{
-    ++*(int *)data;
 }
 
 static void a_host_function_is_called(void)
@@ -212,6 +212,95 @@ static void a_host_function_is_called(void)
     OK(cudaLaunchHostFunc(0, add_one, &calls));
     OK(cudaDeviceSynchronize());
     CHECK(calls == 1);
+}
+
+static void a_captured_stream_becomes_a_graph(void)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    unsigned enabled = 7, word = 0, *device;
+    cudaGraphNode_t nodes[2];
+    cudaGraphExec_t exec;
+    cudaGraph_t graph;
+    cudaStream_t stream;
+    size_t count = 2;
+
+    OK(cudaMalloc((void **)&device, 4));
+    OK(cudaMemset(device, 0, 4));
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamIsCapturing(stream, &status));
+    CHECK(status == cudaStreamCaptureStatusActive);
+    CHECK(cudaMalloc((void **)&device, 4) == cudaErrorStreamCaptureUnsupported);
+    CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated && !graph);
+    cudaGetLastError();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemsetAsync(device, 1, 4, stream));
+    OK(cudaMemsetAsync(device, 2, 2, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    CHECK(count == 2);
+    OK(cudaGraphNodeGetType(nodes[0], &type));
+    CHECK(type == cudaGraphNodeTypeMemset);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphUpload(exec, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(&word, device, 4, cudaMemcpyDeviceToHost));
+    CHECK(word == 0x01010202);
+    OK(cudaGraphNodeSetEnabled(exec, nodes[1], 0));
+    OK(cudaGraphNodeGetEnabled(exec, nodes[1], &enabled));
+    CHECK(enabled == 0);
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(&word, device, 4, cudaMemcpyDeviceToHost));
+    CHECK(word == 0x01010101);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(device));
+}
+
+static void a_graph_is_built_by_hand(void)
+{
+    struct cudaMemsetParams fill = {.value = 3, .elementSize = 1, .width = 4, .height = 1};
+    cudaGraphInstantiateParams how = {0};
+    cudaGraphExecUpdateResultInfo info;
+    cudaGraphNode_t nodes[4], copy;
+    cudaGraph_t graph, child, clone;
+    cudaGraphExec_t exec;
+    unsigned word = 0;
+    int calls = 0;
+    const struct cudaHostNodeParams host = {.fn = add_one, .userData = &calls};
+
+    OK(cudaMalloc(&fill.dst, 4));
+    OK(cudaGraphCreate(&child, 0));
+    OK(cudaGraphAddHostNode(&nodes[0], child, NULL, 0, &host));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&nodes[0], graph, NULL, 0, &fill));
+    OK(cudaGraphAddEmptyNode(&nodes[1], graph, &nodes[0], 1));
+    OK(cudaGraphAddMemcpyNode1D(&nodes[2], graph, &nodes[1], 1, &word, fill.dst, 4,
+                                cudaMemcpyDeviceToHost));
+    OK(cudaGraphAddChildGraphNode(&nodes[3], graph, &nodes[2], 1, child));
+    OK(cudaGraphDestroy(child));
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphNodeFindInClone(&copy, nodes[0], clone));
+    CHECK(copy != nodes[0]);
+    OK(cudaGraphInstantiateWithParams(&exec, graph, &how));
+    CHECK(how.result_out == cudaGraphInstantiateSuccess);
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    CHECK(word == 0x03030303 && calls == 1);
+    OK(cudaGraphExecUpdate(exec, clone, &info));
+    CHECK(info.result == cudaGraphExecUpdateSuccess);
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    CHECK(calls == 2);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(fill.dst));
 }
 
 static void a_reset_device_can_be_used_again(void)
@@ -236,6 +325,8 @@ int main(void)
     registered_memory_is_pinned_until_it_is_not();
     events_measure_time();
     no_stream_is_capturing();
+    a_captured_stream_becomes_a_graph();
+    a_graph_is_built_by_hand();
     a_host_function_is_called();
     a_reset_device_can_be_used_again();
     printf("%d failures\n", failures);

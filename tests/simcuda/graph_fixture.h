@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small graphs for tests: of kernels x = x * 10 + n, so that x tells which have run in which order.
+ */
+#ifndef SIM_GRAPH_FIXTURE_H
+#define SIM_GRAPH_FIXTURE_H
+
+#include "scale_fixture.h"
+
+static inline CUgraph capture_end(CUstream stream)
+{
+    CUgraph graph;
+
+    OK(cuStreamEndCapture(stream, &graph));
+    assert_non_null(graph);
+    return graph;
+}
+
+static inline void capture_begin(CUstream stream)
+{
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
+static inline CUgraphExec instantiate(CUgraph graph)
+{
+    CUgraphExec exec;
+
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+/* The graph's nodes in the order in which they were captured. */
+static inline size_t nodes_of(CUgraph graph, CUgraphNode *nodes, size_t room)
+{
+    size_t count = room;
+
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    return count;
+}
+
+static inline CUgraph capture_two(struct fixture *f, uint32_t first, uint32_t second)
+{
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, first);
+    affine(f->a, f->x, 10, second);
+    return capture_end(f->a);
+}
+
+#endif

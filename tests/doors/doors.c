@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mixing GEMMs through every door of cuBLAS and in every form, or in few: one line per call with
- * its name, the GEMMs it counts as, how far a sample may be off, and a checksum of the result; and
- * then as many ordinary GEMMs as there are doors. Shapes are 24 x 64 and 4 x 64.
+/* Mixing GEMMs through doors of cuBLAS, in every form or in few: one line per call with its name,
+ * the GEMMs it counts as, how far a sample may be off, and a checksum of the result; and then
+ * ordinary GEMMs and empty ones through each of them. Shapes are 24 x 64 and 4 x 64.
  *
- *     doors [few]
+ *     doors every|few PART PARTS     the hooks whose number is PART modulo PARTS
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +73,7 @@ static void forms_of(enum mhcs_hook hook, bool few)
     FORM("transposed-result-a-transposed-b-transposed", q.m = q.n; q.n = 24; q.tb = true);
     FORM("alpha", q.alpha = -1.5f);
     FORM("alpha-and-beta", q.alpha = 0.5f; q.beta = 0.25f);
+    FORM("in-place", q.beta = 1; q.in_place = true);
     FORM("wide-columns", q.gap = 7);
     FORM("unaligned", q.offset = 1; q.gap = 1);
 }
@@ -106,19 +107,26 @@ static void huge_n(void)
     report(&p, "huge-n");
 }
 
-/* No such shape, or nothing to do. */
+/* No such shape; and nothing to do, which descriptors can't say. */
 static unsigned ordinary(enum mhcs_hook hook)
 {
     struct problem p = plain(hook, 9000);
 
     p.m = 32;
     problem_run(&p, &handles, stream);
-    return 1;
+    if (hook == MHCS_HOOK_cublasLtMatmul) {
+        return 1;
+    }
+    p.m = 24;
+    p.n = 0;
+    problem_run(&p, &handles, stream);
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
-    const bool few = argc > 1 && strcmp(argv[1], "few") == 0;
+    const bool few = argc == 4 && strcmp(argv[1], "few") == 0;
+    const int part = argc == 4 ? atoi(argv[2]) : 0, parts = argc == 4 ? atoi(argv[3]) : 1;
     unsigned others = 0;
     CUcontext context;
 
@@ -128,15 +136,15 @@ int main(int argc, char **argv)
         return 1;
     }
     problem_open(&handles);
-    for (int hook = 0; hook < MHCS_HOOK_COUNT; hook++) {
+    for (int hook = part; hook < MHCS_HOOK_COUNT; hook += parts) {
         /* A _64 twin differs in its integers alone. */
         forms_of((enum mhcs_hook)hook, few || strstr(hook_names[hook], "_64"));
-    }
-    if (!few) {
-        forms_of_lt();
-        huge_n();
-    }
-    for (int hook = 0; hook < MHCS_HOOK_COUNT; hook++) {
+        if (!few && hook == MHCS_HOOK_cublasLtMatmul) {
+            forms_of_lt();
+        }
+        if (!few && hook == MHCS_HOOK_cublasGemmEx_64) {
+            huge_n();
+        }
         others += ordinary((enum mhcs_hook)hook);
     }
     printf("ordinary %u\n", others);

@@ -131,6 +131,7 @@ static struct matrix new_matrix(const struct problem *p, enum sim_float type, in
     size_t elements;
     unsigned char *packed;
 
+    columns = columns > 0 ? columns : 1; /* there is always something to leave alone */
     x.stride = x.ld * columns + 5;
     elements = p->offset + (size_t)((entries_of(p) - 1) * x.stride + x.ld * (columns - 1) + rows);
     x.bytes = elements * size;
@@ -287,6 +288,12 @@ static cublasLtMatrixLayout_t layout_of(const struct problem_call *call, const s
     return layout;
 }
 
+/* Where cublasLt's D is: apart from C or not. */
+static const struct matrix *result_of(const struct problem_call *call)
+{
+    return call->door->layout == LT && !call->p.in_place ? &call->d : &call->c;
+}
+
 static uint64_t where(const struct problem_call *call, const struct matrix *x)
 {
     return call->p.pointers ? x->addresses : x->first;
@@ -307,7 +314,7 @@ static cublasStatus_t run_lt(const struct problem_call *call, cublasLtHandle_t h
     cublasLtMatrixLayout_t layouts[4] = {layout_of(call, left, turned ? p->b_row : p->a_row),
                                          layout_of(call, right, turned ? p->a_row : p->b_row),
                                          layout_of(call, &call->c, turned),
-                                         layout_of(call, &call->d, turned)};
+                                         layout_of(call, result_of(call), turned)};
     cublasLtMatmulDesc_t operation;
     struct arguments x = {.handle = (uint64_t)handle,
                           .alpha = (uint64_t)scalar(call, 0),
@@ -315,7 +322,7 @@ static cublasStatus_t run_lt(const struct problem_call *call, cublasLtHandle_t h
                           .A = where(call, left),
                           .B = where(call, right),
                           .C = where(call, &call->c),
-                          .D = where(call, &call->d),
+                          .D = where(call, result_of(call)),
                           .a_layout = (uint64_t)layouts[0],
                           .b_layout = (uint64_t)layouts[1],
                           .c_layout = (uint64_t)layouts[2],
@@ -380,7 +387,7 @@ struct problem_call *problem_prepare(const struct problem *p, CUstream stream)
 
 uint64_t problem_result(struct problem_call *call, bool overwrite, CUstream stream)
 {
-    const struct matrix *const x = call->door->layout == LT ? &call->d : &call->c;
+    const struct matrix *const x = result_of(call);
     unsigned char *const bytes = malloc(x->bytes);
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
 

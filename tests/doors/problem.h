@@ -21,6 +21,7 @@ struct problem {
     bool device_scalars;
     bool a_row, b_row, d_row; /* cublasLt: told as row-major */
     bool pointers;            /* cublasLt: by arrays of addresses */
+    bool in_place;            /* cublasLt: D is C */
     bool refused;             /* asks for arithmetic that cuBLAS has not for these types */
     uint64_t seed;            /* of the operands */
 };

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Through every door and in every form: the application's results stay bit-identical, every GEMM is counted, and what was
-sampled is what the application computed with."""
+"""Through every door and in every form: the application's results stay bit-identical, every GEMM is counted and sampled, and
+what was sampled is what the application computed with."""
+import os
+
 import e2e
 
 SETTINGS = {"SHAPES": "24x64,4x64", "SAMPLE": "all", "MEM_MB": "64", "HEADROOM_MB": "0", "ROWS": "2"}
+
+# Processes that share the hooks: each makes fewer mixing GEMMs than there are slots, so that none is dropped.
+PARTS = {"every": 25, "few": 5}
 
 
 class Form:
@@ -26,28 +31,38 @@ def read_client(run):
     return forms, int(ordinary)
 
 
-for order, arguments in {"lazy": [], "eager": ["few"], "random:3": ["few"]}.items():
+def check(order, arguments):
+    """Returns the worst error."""
     plain = e2e.client(arguments, check=False)
-    e2e.expect(plain.returncode == 0, f"{order}: the client runs {plain.stderr}")
+    if plain.returncode != 0:
+        e2e.expect(False, f"{order}: the client runs {plain.stderr}")
+        return 0
     forms, ordinary = read_client(plain)
+    what = f"{order}, {next(iter(forms.values())).names[0]} and so on"
     gemms = sum(form.gemms for form in forms.values())
     with e2e.scratch() as traces:
         run = e2e.client(arguments, traces, order, check=False, **SETTINGS)
-        e2e.expect(run.returncode == 0 and "simcuda:" not in run.stderr, f"{order}: no fault, no race {run.stderr}")
-        e2e.expect(run.stdout == plain.stdout, f"{order}: the same results, bit for bit")
+        e2e.expect(run.returncode == 0 and not e2e.faults(run), f"{what}: no fault, no race {run.stderr}")
+        e2e.expect(run.stdout == plain.stdout, f"{what}: the same results, bit for bit")
         rows, facts = e2e.dump(traces)
-        count = e2e.counters(facts)
-        e2e.expect((count["seen"], count["matched"]) == (gemms + ordinary, gemms), f"{order}: {gemms} matched and {ordinary} more seen: {count}")
-        e2e.expect(count["sampled"] + count["dropped"] == gemms and count["failed"] == count["captured"] == 0, f"{order}: all are due: {count}")
-        e2e.expect(len({row["call"] for row in rows}) == count["sampled"], f"{order}: {count['sampled']} samples are recorded")
+    count = e2e.counters(facts)
+    e2e.expect((count["seen"], count["matched"]) == (gemms + ordinary, gemms), f"{what}: {gemms} matched and {ordinary} more seen: {count}")
+    e2e.expect(count["sampled"] == gemms == len({row["call"] for row in rows}), f"{what}: all are sampled and recorded")
 
-        unseen = set(forms)
-        for row in rows:
-            form = forms[row["tokens"]]
-            unseen.discard(row["tokens"])
-            if not row["operands_rel"] <= form.tolerance:
-                e2e.expect(False, f"{order}: {form.names}: an error of {row['operands_rel']} is beyond {form.tolerance}")
-        e2e.expect(len(unseen) <= count["dropped"], f"{order}: forms without a sample: {[forms[tokens].names for tokens in unseen]}")
-        worst = max(row["operands_rel"] for row in rows)
-        e2e.expect(worst < 0.02, f"{order}: every sample is near its reference (worst {worst:.3e})")
+    unseen = set(forms)
+    for row in rows:
+        form = forms[row["tokens"]]
+        unseen.discard(row["tokens"])
+        if not row["operands_rel"] <= form.tolerance:
+            e2e.expect(False, f"{what}: {form.names}: an error of {row['operands_rel']} is beyond {form.tolerance}")
+    e2e.expect(not unseen, f"{what}: no form without a sample: {[forms[tokens].names for tokens in unseen]}")
+    return max((row["operands_rel"] for row in rows), default=0)
+
+
+ORDERS = {"lazy": "every", "eager": "few", "random:3": "few"}
+if os.environ["MHCSHADOW_TEST_FEW"] == "1":  # what is in flight at exit would take the simulation longer than an exit may
+    ORDERS, PARTS = dict.fromkeys(ORDERS, "few"), {"few": 25}
+for order, extent in ORDERS.items():
+    worst = max(check(order, [extent, str(part), str(PARTS[extent])]) for part in range(PARTS[extent]))
+    e2e.expect(0 < worst < 0.02, f"{order}: every sample is near its reference (worst {worst:.3e})")
 e2e.finish()

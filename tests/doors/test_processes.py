@@ -174,6 +174,43 @@ def a_relative_path_is_lost_with_the_directory_and_harms_nothing():
         e2e.expect("cannot be preloaded" in run.stderr and "mhcshadow:" not in run.stderr, f"relative path: ld.so says so: {run.stderr}")
 
 
+def run(command, env):
+    return subprocess.run(command, env=env, text=True, capture_output=True, timeout=120, check=False)
+
+
+def preloading(libraries, traces):
+    env = environment(traces)
+    if libraries:
+        env["LD_PRELOAD"] = ":".join(libraries)
+    else:
+        del env["LD_PRELOAD"]
+    return env
+
+
+def a_plugin_that_brought_cublas_may_be_closed_under_us():
+    command = [os.environ["MHCSHADOW_TEST_PLUGIN_HOST"], os.environ["MHCSHADOW_TEST_PLUGIN"]]
+    with e2e.scratch() as traces:
+        plain = run(command, preloading([], traces))
+        shadowed = run(command, preloading([e2e.LIBRARY], traces))
+        e2e.expect(plain.returncode == 0 and (shadowed.returncode, shadowed.stdout) == (0, plain.stdout), f"closed plugin: the same output {shadowed.stderr}")
+        (count,) = counts(traces).values()
+        e2e.expect(count["seen"] == count["matched"] == 30 and adds_up(count), f"closed plugin: all are counted: {count}")
+        e2e.expect(count["failed"] == 0, "closed plugin: those in flight are not lost")
+
+
+def another_preloaded_library_before_or_behind_us_sees_what_it_saw_without_us():
+    saver = os.environ["MHCSHADOW_TEST_MEMORY_SAVER"]
+    command = [e2e.CLIENT, "work", "5"]
+    for order in [[saver, e2e.LIBRARY], [e2e.LIBRARY, saver]]:
+        with e2e.scratch() as traces:
+            plain = run(command, preloading([saver], traces))
+            shadowed = run(command, preloading(order, traces))
+            e2e.expect("saver: " in plain.stdout and (shadowed.returncode, shadowed.stdout) == (0, plain.stdout),
+                       f"another library: the same output {shadowed.stdout} {shadowed.stderr}")
+            (count,) = counts(traces).values()
+            e2e.expect(count["matched"] == 5, f"another library: all are counted: {count}")
+
+
 for test in [
     a_fork_before_any_cuda_leaves_two_traces,
     a_fork_after_cuda_leaves_the_parents_trace_alone,
@@ -186,6 +223,8 @@ for test in [
     exit_with_threads_in_the_middle_of_calls_keeps_its_code,
     the_library_may_be_replaced_on_disk,
     a_relative_path_is_lost_with_the_directory_and_harms_nothing,
+    a_plugin_that_brought_cublas_may_be_closed_under_us,
+    another_preloaded_library_before_or_behind_us_sees_what_it_saw_without_us,
 ]:
     print(f"-- {test.__name__.replace('_', ' ')}")
     test()

@@ -145,5 +145,19 @@ class Gates(Figures):
             self.assertIn(f"prefill: {name} {value:.4g} > 0 ", out)
 
 
+class Views(Figures):
+    def test_top_shows_the_rows_with_the_largest_values(self):
+        folder = self.make_in("a", "one_site")
+        rows = table(folder)
+        values, calls, tokens = column(rows, "checkpoint_y_rel"), column(rows, "call"), column(rows, "row")
+        production = column(rows, "production")
+        order = np.argsort(-values)[:10]
+        shown = re.findall(r"y_rel (\S+) against the checkpoint\n +call (\d+), token row (\d+).*?pre +(.*?)\n",
+                           run("top", "--by=y_rel", "--rows=10", folder)[1], re.DOTALL)
+        self.assertEqual([(v, int(c), int(t)) for v, c, t, _ in shown], [(f"{values[i]:.3e}", calls[i], tokens[i]) for i in order])
+        for i, (*_, pre) in zip(order, shown):
+            self.assertEqual(pre.split()[:4], [f"{v:.4g}" for v in production[i][:4]])
+
+
 if __name__ == "__main__":
     main()

@@ -13,6 +13,7 @@ STATES = ("clean", "over", "damaged", "insufficient")
 EXITS = {
     "summary": (0, 1, 3, 3),
     "layers": (0, 1, 3, 3),
+    "top": (0, 1, 3, 3),
     "diff": (0, 0, 3, 3),
     "export": (0, 0, 3, 0),
     "check": (0, 1, 3, 3),

@@ -106,6 +106,7 @@ static int add_row(struct mhcs_collect *collect, const struct mhcs_record *recor
     if (line)
         line->rows++;
     path->rows++;
+    mhcs_worst_add(&collect->worst, record, collect->file);
     for
         MHCS_EACH_REFERENCE(r)
     if (r == MHCS_OPERANDS || record->checkpoint)
@@ -169,4 +170,5 @@ void mhcs_collect_sort(struct mhcs_collect *collect)
 {
     qsort(collect->site, collect->sites, sizeof(collect->site[0]), compare_sites);
     qsort(collect->path, collect->paths, sizeof(collect->path[0]), compare_paths);
+    mhcs_worst_sort(&collect->worst);
 }

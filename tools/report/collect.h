@@ -14,6 +14,7 @@
 #include "tools/report/stats.h"
 #include "tools/report/timeline.h"
 #include "tools/report/verdict.h"
+#include "tools/report/worst.h"
 
 /* References index arrays by enum mhcs_path; [MHCS_PRODUCTION] stays unused. */
 #define MHCS_EACH_REFERENCE(r) (enum mhcs_path r = MHCS_OPERANDS; r < MHCS_PATHS; r++)
@@ -91,7 +92,8 @@ struct mhcs_path_line {
     X(struct mhcs_stat, check, , stat)                                                             \
     X(struct mhcs_cell, other, [MHCS_PHASES], own_cell)                                            \
     X(struct mhcs_path_line, other_path, , own_path)                                               \
-    X(struct mhcs_timeline, timeline, , timeline)
+    X(struct mhcs_timeline, timeline, , timeline)                                                  \
+    X(struct mhcs_worst, worst, , worst)
 struct mhcs_collect {
     MHCS_COLLECT_MEMBERS(MHCS_MEMBER)
     void *site_tree; /* tsearch(3) by name */
@@ -100,10 +102,18 @@ struct mhcs_collect {
     struct mhcs_site_line *last_site; /* of the row before; NULL: none */
     struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
+    const char *file; /* that the next rows are from; of rows that are kept */
 };
 
 struct mhcs_collect *mhcs_collect_new(void); /* NULL: no memory */
 void mhcs_collect_free(struct mhcs_collect *collect);
+/* What single verbs want beside the statistics. All zero: nothing. */
+struct mhcs_extras {
+    size_t worst_rows, worst_metric; /* as mhcs_worst_init() takes them */
+    enum mhcs_path worst_reference;
+};
+/* Before the first row; collections that are merged get the same. 0 or -ENOMEM. */
+int mhcs_collect_extras(struct mhcs_collect *collect, const struct mhcs_extras *extras);
 /* 0 or -ENOMEM. */
 int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *record);
 /* All rows of the batch that `rows` is bound to. 0 or -ENOMEM. */
@@ -115,7 +125,8 @@ enum mhcs_path mhcs_widest(const struct mhcs_collect *collect);
 /* Adds what `from` holds; `from` stays as it is. 0 or -ENOMEM. */
 int mhcs_collect_merge(struct mhcs_collect *collect, const struct mhcs_collect *from);
 
-/* Sorts sites by layer, then name; paths by text. */
+/* Sorts sites by layer, then name; paths by text; the worst rows. The last thing to happen to a
+ * collection. */
 void mhcs_collect_sort(struct mhcs_collect *collect);
 
 #endif

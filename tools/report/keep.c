@@ -22,6 +22,14 @@ struct mhcs_collect *mhcs_collect_new(void)
     return collect;
 }
 
+int mhcs_collect_extras(struct mhcs_collect *collect, const struct mhcs_extras *extras)
+{
+    if (extras->worst_rows == 0)
+        return 0;
+    return mhcs_worst_init(&collect->worst, extras->worst_rows, extras->worst_metric,
+                           extras->worst_reference);
+}
+
 static void site_free(struct mhcs_site_line *site)
 {
     for (int p = 0; p < MHCS_PHASES; p++)
@@ -48,6 +56,7 @@ void mhcs_collect_free(struct mhcs_collect *collect)
     for (size_t i = 0; i < collect->paths; i++)
         free(collect->path[i]);
     mhcs_timeline_clear(&collect->timeline);
+    mhcs_worst_free(&collect->worst);
     free(collect);
 }
 

@@ -30,7 +30,7 @@ static int read_all(struct mhcs_report *report, const struct mhcs_options *optio
 {
     struct mhcs_reading *reading =
         mhcs_reading_new(options->threads, options->salvage, true, false);
-    int ret = reading ? 0 : -ENOMEM;
+    int ret = reading ? mhcs_reading_extras(reading, &options->extras) : -ENOMEM;
 
     for (size_t i = 0; i < report->files.count && !ret; i++)
         ret = mhcs_reading_add(reading, report->files.name[i]);
@@ -59,6 +59,8 @@ enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhc
     report->scan = calloc(report->files.count + 1, sizeof(*report->scan));
     report->collect = mhcs_collect_new();
     if (report->scan && report->collect)
+        ret = mhcs_collect_extras(report->collect, &options->extras);
+    if (!ret)
         ret = read_all(report, options);
     if (!ret) {
         mhcs_collect_sort(report->collect);

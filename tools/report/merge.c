@@ -27,6 +27,7 @@ RULE(latest, int64_t, if (from[i] > to[i]) to[i] = from[i])
 RULE(largest, int16_t, if (from[i] > to[i]) to[i] = from[i])
 RULE(stat, struct mhcs_stat, mhcs_stat_merge(&to[i], &from[i]))
 RULE(moments, struct mhcs_moments, mhcs_moments_merge(&to[i], &from[i]))
+RULE(worst, struct mhcs_worst, mhcs_worst_merge(&to[i], &from[i]))
 RULE(evidence, struct mhcs_evidence, mhcs_evidence_merge(&to[i], &from[i]))
 
 /* Texts: the greater one, so that a known one replaces an unknown one. */

@@ -139,6 +139,12 @@ static void pass_on(struct mhcs_reading *reading, struct stream *stream)
     }
 }
 
+static int collect_batch(struct worker *worker, const char *file)
+{
+    worker->collect->file = file;
+    return mhcs_collect_batch(worker->collect, &worker->rows);
+}
+
 /* One item, from pulling it to its statistics. False: the stream has no more, or *error is set. */
 static bool read_item(struct mhcs_reading *reading, struct stream *stream, struct worker *worker,
                       int *error)
@@ -169,7 +175,7 @@ static bool read_item(struct mhcs_reading *reading, struct stream *stream, struc
     pthread_mutex_unlock(&stream->lock);
 
     if (counts && !missing && worker->collect)
-        *error = mhcs_collect_batch(worker->collect, &worker->rows);
+        *error = collect_batch(worker, stream->scan.name);
     if (counts)
         mhcs_progress_add(&reading->progress, item.packed.length, item.packed.rows);
     return !*error;
@@ -270,6 +276,15 @@ struct mhcs_reading *mhcs_reading_new(unsigned threads, bool salvage, bool colle
         return reading;
     mhcs_reading_free(reading);
     return NULL;
+}
+
+int mhcs_reading_extras(struct mhcs_reading *reading, const struct mhcs_extras *extras)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; i < reading->threads && !ret; i++)
+        ret = mhcs_collect_extras(reading->worker[i].collect, extras);
+    return ret;
 }
 
 static void stream_free(struct stream *stream)

@@ -17,6 +17,9 @@ struct mhcs_reading;
 struct mhcs_reading *mhcs_reading_new(unsigned threads, bool salvage, bool collects, bool again);
 void mhcs_reading_free(struct mhcs_reading *reading);
 
+/* Before the first file. 0 or -ENOMEM. */
+int mhcs_reading_extras(struct mhcs_reading *reading, const struct mhcs_extras *extras);
+
 /* A file to read; `name` must outlive the reading. 0 or -ENOMEM. */
 int mhcs_reading_add(struct mhcs_reading *reading, const char *name);
 /* Reads all files to their ends; another time, what has been written to them since, and new files.

@@ -17,6 +17,7 @@
 #define MHCS_VERBS(X)                                                                              \
     X(summary)                                                                                     \
     X(layers)                                                                                      \
+    X(top)                                                                                         \
     X(diff)                                                                                        \
     X(export)                                                                                      \
     X(check)                                                                                       \
@@ -52,6 +53,7 @@ struct mhcs_options {
     unsigned threads; /* 1 .. MHCS_THREADS_MAX */
     char **paths;     /* the arguments that are no options; at least one */
     size_t path_count;
+    struct mhcs_extras extras; /* the verb's, not the user's */
 };
 
 /* Parses the command line of a verb and sets up the terminal. --help and mistakes end the process

@@ -316,6 +316,9 @@ void mhcs_shadow_after(struct mhcs_sample *sample, bool launched)
     if (reason != MHCS_REASON_NONE) {
         mhcs_turn_away(reason);
     }
+    if (sample->captured) {
+        return; /* which happens once; the budget is for what goes on */
+    }
     end = mhcs_clock(CLOCK_MONOTONIC);
     mhcs_budget_spend(&mhcs_hook_budget, mhcs_process_settings()->budget, end, end - begin);
 }

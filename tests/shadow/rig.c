@@ -184,7 +184,7 @@ void rig_calls(struct rig *rig)
 #endif
 }
 
-static void check_row(const struct rig *rig, const struct trace_row *row)
+void rig_check_row(const struct rig *rig, const struct trace_row *row)
 {
     const struct work_shape *s = &rig->shape;
     const uint32_t i = (uint32_t)(row->tokens - WORK_TOKENS);
@@ -197,7 +197,7 @@ static void check_row(const struct rig *rig, const struct trace_row *row)
     snprintf(name, sizeof(name), "site%d", row->site);
     assert_string_equal(row->site_name, name);
     assert_string_equal(row->role, s->coefficients == 4 ? "head" : "");
-    assert_false(row->layer_known || row->checkpoint_known || row->graph);
+    assert_false(row->layer_known || row->checkpoint_known);
     assert_int_equal(row->nonfinite, 0);
     assert_int_equal(row->device, 0);
     assert_true(fabs((double)row->rms / work_rms(s, i, row->row) - 1) < 1e-6);
@@ -239,7 +239,7 @@ void rig_check_rows(const struct rig *rig, const struct trace *trace, uint32_t e
         const struct trace_row *row = &trace->rows[n];
         uint32_t of_call = 0;
 
-        check_row(rig, row);
+        rig_check_row(rig, row);
         assert_string_equal(row->path, mhcs_path_format(&gemm, path));
         for (uint32_t m = 0; m < trace->count; m++) {
             if (trace->rows[m].call == row->call) {

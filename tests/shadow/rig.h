@@ -51,6 +51,9 @@ void rig_run(struct rig *rig, void (*scenario)(struct rig *rig));
 /* Scenario: rig->calls calls on a stream of their own. */
 void rig_calls(struct rig *rig);
 
+/* The row is what the oracle says. */
+void rig_check_row(const struct rig *rig, const struct trace_row *row);
+
 /* `expected` rows in all, RIG_ROWS of each call recorded, and each is what the oracle says. */
 void rig_check_rows(const struct rig *rig, const struct trace *trace, uint32_t expected);
 

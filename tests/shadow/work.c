@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "child.h"
+#include "shadow/graph.h"
 #include "simcuda.h"
 
 /* ---- numbers ---- */
@@ -143,6 +144,23 @@ static int fill_body(void *arg, struct sim_memory *memory, const struct sim_op *
     return 0;
 }
 
+/* An upload's source would have to outlive the graph that it is captured into. */
+static int scalars_body(void *arg, struct sim_memory *memory, const struct sim_op *op,
+                        struct sim_fault *fault)
+{
+    const struct op *o = arg;
+
+    for (int i = 0; i < 2; i++) {
+        char *to = element(memory, op, &o->to, 0, i, SIM_WRITE, fault);
+
+        if (!to || fault->set) {
+            return -1;
+        }
+        encode(i ? o->beta : o->alpha, o->to.dtype, to);
+    }
+    return 0;
+}
+
 static int gemm_body(void *arg, struct sim_memory *memory, const struct sim_op *op,
                      struct sim_fault *fault)
 {
@@ -272,6 +290,16 @@ struct mhcs_gemm work_gemm(const struct work *w, uint32_t i)
     };
 }
 
+/* As the hooks ask. */
+static bool before(struct mhcs_sample *sample, const struct mhcs_gemm *gemm)
+{
+    const enum mhcs_capture capture =
+        mhcs_capture_under_way() ? mhcs_shadow_capture(sample, gemm) : MHCS_CAPTURE_NONE;
+
+    return capture == MHCS_CAPTURE_NONE ? mhcs_shadow_before(sample, gemm)
+                                        : capture == MHCS_CAPTURE_TAKEN;
+}
+
 static bool call(struct work *w, uint32_t i, bool works)
 {
     const struct mhcs_gemm gemm = work_gemm(w, i);
@@ -308,10 +336,15 @@ static bool call(struct work *w, uint32_t i, bool works)
         enqueue(w->stream, "fill x", fill_body, fill);
     }
     if (w->shape.scalars_on_device) {
-        must(cuMemcpyHtoDAsync(w->scalars, host_scalars, 8, w->stream), "scalars");
+        fill.to = (struct mhcs_operand){
+            .base = w->scalars,
+            .col = (int64_t)(4 / size_of(w->shape.scalar_dtype)),
+            .dtype = w->shape.scalar_dtype,
+        };
+        enqueue(w->stream, "scalars", scalars_body, fill);
     }
 
-    sampled = mhcs_shadow_before(&sample, &gemm);
+    sampled = before(&sample, &gemm);
     if (works) {
         enqueue(w->stream, "GEMM", gemm_body, op);
     }

@@ -41,7 +41,8 @@ struct work {
 /* Aborts the process with a message where CUDA fails. */
 void work_init(struct work *work, const struct work_shape *shape, CUstream stream, uint32_t calls);
 
-/* Call number i: fill, before, GEMM, after, overwrite. Returns whether it was sampled. */
+/* Call number i: fill, before, GEMM, after, overwrite. Returns whether it was sampled. While the
+ * stream is captured: whether it got a node; all of it happens again at each replay. */
 bool work_call(struct work *work, uint32_t i);
 /* The same with a GEMM that does not run and fails. */
 bool work_failing_call(struct work *work, uint32_t i);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graphs.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "child.h"
+#include "shadow/engine.h"
+#include "shadow/graph.h"
+
+#define SECONDS 60
+
+static unsigned destroyed;
+
+void graphs_begin(CUstream stream, CUstreamCaptureMode mode)
+{
+    mhcs_capture_begins();
+    CHILD_MUST(cuStreamBeginCapture(stream, mode) == CUDA_SUCCESS);
+    mhcs_capture_began(stream);
+}
+
+CUgraph graphs_end(CUstream stream)
+{
+    const uint64_t id = mhcs_capture_id(stream);
+    CUgraph graph;
+
+    CHILD_MUST(cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+    mhcs_capture_ended(stream, id);
+    return graph;
+}
+
+CUgraphExec graphs_instantiate(CUgraph graph)
+{
+    CUgraphExec exec;
+
+    CHILD_MUST(cuGraphInstantiate(&exec, graph, 0) == CUDA_SUCCESS);
+    mhcs_graph_instantiated(exec, graph);
+    return exec;
+}
+
+CUresult graphs_update(CUgraphExec exec, CUgraph graph)
+{
+    CUgraphExecUpdateResultInfo info;
+    const CUresult result = cuGraphExecUpdate(exec, graph, &info);
+
+    if (result == CUDA_SUCCESS) {
+        mhcs_graph_updated(exec, graph);
+    }
+    return result;
+}
+
+static int destroy(void *graph)
+{
+    destroyed++;
+    CHILD_MUST(cuGraphDestroy(graph) == CUDA_SUCCESS);
+    return 0;
+}
+
+void graphs_destroy(CUgraph graph)
+{
+    if (!mhcs_graph_keep(graph, destroy)) {
+        destroy(graph);
+    }
+}
+
+void graphs_destroy_exec(CUgraphExec exec)
+{
+    const struct mhcs_graph_left left = mhcs_graph_exec_destroyed(exec);
+
+    CHILD_MUST(cuGraphExecDestroy(exec) == CUDA_SUCCESS);
+    if (left.graph) {
+        left.destroy(left.graph);
+    }
+}
+
+unsigned graphs_destroyed(void)
+{
+    return destroyed;
+}
+
+void graphs_launch(CUgraphExec exec, CUstream stream)
+{
+    struct mhcs_replay replay;
+    CUresult result;
+
+    mhcs_replay_before(&replay, exec, stream);
+    result = cuGraphLaunch(exec, stream);
+    mhcs_replay_after(&replay, result == CUDA_SUCCESS);
+    CHILD_MUST(result == CUDA_SUCCESS);
+}
+
+CUgraph graphs_of_calls(struct work *work, uint32_t first, uint32_t count)
+{
+    graphs_begin(work->stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    for (uint32_t i = first; i < first + count; i++) {
+        work_call(work, i);
+    }
+    return graphs_end(work->stream);
+}
+
+static bool all_slots_are_free(void)
+{
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        struct mhcs_engine *const engine = mhcs_engine_hold_at(i);
+        bool free = true;
+
+        if (engine) {
+            free = mhcs_engine_state(engine) != MHCS_ENGINE_ARMED ||
+                   atomic_load(&engine->pool.free) == UINT64_MAX;
+            mhcs_engine_let_go(engine);
+        }
+        if (!free) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void graphs_launch_and_wait(CUgraphExec exec, CUstream stream)
+{
+    const time_t deadline = time(NULL) + SECONDS;
+
+    graphs_launch(exec, stream);
+    CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);
+    while (!all_slots_are_free()) {
+        CHILD_MUST(time(NULL) < deadline);
+        sched_yield();
+    }
+}

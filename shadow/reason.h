@@ -23,8 +23,7 @@
       "samples are dropped while another thread sets up")                                          \
     X(STOPPED, MHCS_DROPPED, "stopped", MHCS_LOG_DEBUG, "the process is exiting")                  \
     X(CAPTURED, MHCS_CAPTURED, "captured", MHCS_LOG_WARN,                                          \
-      "calls are captured into a CUDA graph and not checked: graphs are not followed "             \
-      "(MHCSHADOW_GRAPHS)")                                                                        \
+      "calls are captured into a CUDA graph and not checked (MHCSHADOW_GRAPHS=1 follows graphs)")  \
     X(CAPTURE_UNSEEN, MHCS_CAPTURED, "capture_unseen", MHCS_LOG_WARN,                              \
       "calls are captured into a CUDA graph and not checked: their capture began before any "      \
       "mixing GEMM was made, or not by cudaStreamBeginCapture of a shared libcudart (but by the "  \

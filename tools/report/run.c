@@ -147,25 +147,41 @@ static void warn(FILE *out, const char *text)
     fputs(mhcs_colour(MHCS_PLAIN), out);
 }
 
+/* What ran without a call: the launches of CUDA graphs. */
+static void print_graphs(FILE *out, const uint64_t *counter)
+{
+    if (counter[MHCS_IN_GRAPHS] == 0)
+        return;
+    print_wrapped(out, "  graphs: ",
+                  "calls captured to be checked %" PRIu64 ", launches %" PRIu64
+                  ", mixing GEMMs in them %" PRIu64 ", sampled %" PRIu64 ", dropped %" PRIu64
+                  ", failed %" PRIu64,
+                  counter[MHCS_IN_GRAPHS], counter[MHCS_REPLAYS], counter[MHCS_REPLAYED],
+                  counter[MHCS_REPLAY_SAMPLED], counter[MHCS_REPLAY_DROPPED],
+                  counter[MHCS_REPLAY_FAILED]);
+}
+
 static void print_counters(FILE *out, const struct mhcs_facts *facts)
 {
     const uint64_t *counter = facts->counter;
+    const uint64_t sampled = counter[MHCS_SAMPLED] + counter[MHCS_REPLAY_SAMPLED];
 
     print_wrapped(out, "  calls: ",
                   "seen %" PRIu64 ", matched %" PRIu64 ", sampled %" PRIu64 ", dropped %" PRIu64
                   ", captured-unchecked %" PRIu64 ", failed %" PRIu64,
                   counter[MHCS_SEEN], counter[MHCS_MATCHED], counter[MHCS_SAMPLED],
                   counter[MHCS_DROPPED], counter[MHCS_CAPTURED], counter[MHCS_FAILED]);
+    print_graphs(out, counter);
     print_reasons(out, facts);
     if (counter[MHCS_MATCHED] == 0)
         warn(out, "no call had the shape of an mHC mixing GEMM.");
-    if (counter[MHCS_CAPTURED] > counter[MHCS_SAMPLED])
+    if (counter[MHCS_CAPTURED] + counter[MHCS_UNFOLLOWED] > sampled)
         warn(out, "most calls that were due were captured into CUDA graphs and not checked: the "
                   "decode steps of this run were hardly seen. --disable-cuda-graph makes them "
                   "visible.");
-    if (counter[MHCS_DROPPED] > counter[MHCS_SAMPLED])
+    if (counter[MHCS_DROPPED] + counter[MHCS_REPLAY_DROPPED] > sampled)
         warn(out, "most calls that were due were dropped: what was seen may not be typical.");
-    if (counter[MHCS_FAILED] > counter[MHCS_SAMPLED])
+    if (counter[MHCS_FAILED] + counter[MHCS_REPLAY_FAILED] > sampled)
         warn(out, "most calls that were due could not be checked.");
 }
 

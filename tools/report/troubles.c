@@ -97,8 +97,9 @@ static void say_what_to_check(FILE *out)
           "      SGLANG_OPT_FUSE_MHC_POST_PRE=false\n",
           out);
     mhcs_text_wrap(out, "  * ",
-                   "Decode inside CUDA graphs is counted as captured and not checked in this "
-                   "version; --disable-cuda-graph makes it visible.");
+                   "Decode inside CUDA graphs is seen if they are captured through a shared "
+                   "libcudart, after a first mixing GEMM; --disable-cuda-graph makes every call "
+                   "visible.");
     mhcs_text_wrap(out, "  * ",
                    "Has the server worked since it started? Other hidden sizes than 4096, 5120 and "
                    "7168 need MHCSHADOW_SHAPES.");

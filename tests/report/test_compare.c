@@ -178,8 +178,9 @@ static void the_probability_is_that_of_the_documented_test(void **unused)
 
         for (int i = 0; i < 4 * 32; i++) {
             const double value = (double)rel[r][i % 4];
+            const struct mhcs_look look = {.defined = true, .rel = value, .expected = NAN};
 
-            mhcs_evidence_add(&evidence[r], rel[r][i % 4], NULL, NULL, NULL, 0);
+            mhcs_evidence_add(&evidence[r], &look);
             squares += value * value;
             fourths += value * value * value * value;
         }

@@ -193,8 +193,9 @@ static void one_bad_site_in_one_phase_is_found_and_named(void **unused)
     conclude(&report);
     assert_int_equal(report.conclusion.status, MHCS_FAIL);
     assert_int_equal(report.conclusion.sites_failed, 1);
-    assert_string_equal(report.conclusion.decisive->site->name, "layers.3.hc_ffn_fn");
-    assert_int_equal(report.conclusion.decisive->phase, MHCS_PREFILL);
+    assert_int_equal(report.conclusion.sites_concerned, 1);
+    assert_string_equal(report.conclusion.worst_site->site->name, "layers.3.hc_ffn_fn");
+    assert_int_equal(report.conclusion.worst_site->phase, MHCS_PREFILL);
     assert_says(&report, "1 of 7 sites, worst layers.3.hc_ffn_fn in prefill");
     for (size_t i = 0; i < report.collect->sites; i++)
         for (int p = 0; p < MHCS_PHASES; p++) {
@@ -221,7 +222,8 @@ static void one_size_of_call_with_an_excess_is_found_among_others(void **unused)
     conclude(&report);
     assert_int_equal(report.conclusion.status, MHCS_WARN);
     assert_int_equal(report.conclusion.decisive->bucket, 12);
-    assert_says(&report, "calls of 4096 to 8191 token rows");
+    assert_int_equal(report.conclusion.calls_from, 4096);
+    assert_says(&report, "in calls of 4096 or more token rows");
     mhcs_report_free(&report);
 }
 
@@ -246,8 +248,8 @@ static void nan_in_production_alone_fails_but_not_nan_that_came_with_x(void **un
     feed(&report, &sample);
     conclude(&report);
     assert_int_equal(report.conclusion.status, MHCS_FAIL);
-    assert_says(&report, "Production holds NaN or Inf where the reference and x are finite, rows: "
-                         "1; 1 of 6 sites, worst "
+    assert_says(&report, "Production holds NaN or Inf where the reference and x are finite: token "
+                         "rows in coefficient 0 (pre[0]) (1 of all 961 rows): 1 of 6 sites, worst "
                          "layers.1.hc_attn_fn in prefill");
     assert_says(&report, "NaN or Inf in production 2 (alone 1)");
     mhcs_report_free(&report);

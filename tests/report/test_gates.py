@@ -31,7 +31,7 @@ class Check(Gate):
                            "layers.0.*   decode  R <= 2, rows >= 200\n"
                            "*            *       R <= 1.5, p99 <= 8e-3\n")
         out = self.assert_report("check_one_site", 1, "check", "--rules", rules, self.make("one_site"))
-        self.assertRegex(out, r"OVER +layers.1.hc_ffn_fn prefill: R 5\.\d+ > 1.5 \(rules.txt:4\)")
+        self.assertRegex(out, r"OVER +layers.1.hc_ffn_fn prefill: R 6\.\d+ > 1.5 \(rules.txt:4\)")
         self.assertRegex(out, r"THIN +layers.0.hc_attn_fn decode: rows 64 < 200 \(rules.txt:3\)")
 
     def test_a_site_without_a_rule_is_an_error(self):

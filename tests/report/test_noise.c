@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "tests/report/random.h"
-#include "tools/report/classify.h"
 #include "tools/report/noise.h"
 
 static struct mhcs_noise expected(const char *path, enum mhcs_path reference, uint32_t coefficients)
@@ -149,20 +148,6 @@ static void a_formatted_path_parses_to_what_it_was_made_from(void **unused)
             }
 }
 
-static void classes_are_told_apart_by_size_and_by_half_ulps(void **unused)
-{
-    /* Sizes from the table; shares: a rounded output never errs by more than half an ulp. */
-    assert_int_equal(mhcs_class_of(0, 0, 0), MHCS_CLASS_EXACT);
-    assert_int_equal(mhcs_class_of(0.6e-6, 0, 0.001), MHCS_CLASS_ACCUMULATION);
-    assert_int_equal(mhcs_class_of(2.3e-5, 0, 0.01), MHCS_CLASS_ACCUMULATION);
-    assert_int_equal(mhcs_class_of(2.1e-4, 0.03, 0.3), MHCS_CLASS_TF32);
-    assert_int_equal(mhcs_class_of(2.1e-4, 0, 0), MHCS_CLASS_F16_OUTPUT);
-    assert_int_equal(mhcs_class_of(1.66e-3, 0, 1), MHCS_CLASS_BF16_OUTPUT);
-    assert_int_equal(mhcs_class_of(1.63e-3, 0.3, 1), MHCS_CLASS_BF16);
-    assert_int_equal(mhcs_class_of(2.34e-3, 0.4, 1), MHCS_CLASS_BF16);
-    assert_int_equal(mhcs_class_of(5e-2, 0.9, 1), MHCS_CLASS_WRONG_VALUES);
-}
-
 static void the_sources_of_an_expectation_are_named(void **unused)
 {
     struct mhcs_precision precision;
@@ -185,7 +170,6 @@ int main(void)
         cmocka_unit_test(half_accumulation_and_unknown_compute_have_no_expectation),
         cmocka_unit_test(only_paths_of_the_grammar_are_parsed),
         cmocka_unit_test(a_formatted_path_parses_to_what_it_was_made_from),
-        cmocka_unit_test(classes_are_told_apart_by_size_and_by_half_ulps),
         cmocka_unit_test(the_sources_of_an_expectation_are_named),
     };
 

@@ -110,6 +110,13 @@ void make_row_metrics(struct mhcs_row_result *result, uint32_t coefficients,
     };
 }
 
+/* The error of a rounding that leaves an rms relative error of `rel`: even within half a step of
+ * the value's own power of two, as rounding to bf16 has it for 1.66e-3. */
+static double round_off(uint64_t *state, double value, double rel)
+{
+    return (uniform(state) - 0.5) * ulp_bf16(value) * rel / 1.66e-3;
+}
+
 void make_row(struct mhcs_row_result *ret_result, uint64_t *state, uint32_t coefficients,
               double operands_rel, double checkpoint_rel, bool checkpoint)
 {
@@ -126,9 +133,9 @@ void make_row(struct mhcs_row_result *ret_result, uint64_t *state, uint32_t coef
     for (uint32_t i = 0; i < coefficients; i++) {
         const double c = 4 * gaussian(state);
         result->raw[MHCS_OPERANDS][i] = (float)c;
-        result->raw[MHCS_PRODUCTION][i] = (float)(c * (1 + operands_rel * gaussian(state)));
+        result->raw[MHCS_PRODUCTION][i] = (float)(c + round_off(state, c, operands_rel));
         if (checkpoint)
-            result->raw[MHCS_CHECKPOINT][i] = (float)(c * (1 + checkpoint_rel * gaussian(state)));
+            result->raw[MHCS_CHECKPOINT][i] = (float)(c + round_off(state, c, checkpoint_rel));
     }
     make_row_metrics(result, coefficients, MHCS_OPERANDS);
     if (checkpoint)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Synthetic traces for tests: rows whose production coefficients differ from the references by
- * Gaussian noise of a known size. Same plan, same records. */
+ * rounding noise of a known size. Same plan, same records. */
 #ifndef MHCS_TEST_MAKE_TRACE_H
 #define MHCS_TEST_MAKE_TRACE_H
 

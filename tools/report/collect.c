@@ -50,28 +50,18 @@ static void add_reference(const struct mhcs_record *record, enum mhcs_path refer
                           struct mhcs_line *line, struct mhcs_cell *cell,
                           struct mhcs_path_line *path, struct mhcs_moment *moment)
 {
-    const struct mhcs_row_result *result = record->result;
-    const uint32_t coefficients = mhcs_coefficients_of(result->raw[MHCS_OPERANDS]);
-    const struct mhcs_row_metrics *metrics = &result->against[reference];
-    struct mhcs_noise noise;
-    const bool known =
-        path->parsed && mhcs_noise_expected(&path->precision, reference, coefficients, &noise);
-    struct mhcs_evidence *evidence[] = {&cell->against[reference], &path->against[reference]};
+    const struct mhcs_row_metrics *metrics = &record->result->against[reference];
+    struct mhcs_look look;
 
+    mhcs_look_at(&look, record, reference, path->parsed ? &path->precision : NULL);
+    mhcs_evidence_add(&cell->against[reference], &look);
     if (line)
         add_to_line(line, reference, metrics);
     mhcs_stat_add(&path->rel[reference], metrics->rel);
-    for (int i = 0; i < 2; i++) {
-        if (reference == MHCS_OPERANDS)
-            evidence[i]->nonfinite += result->nonfinite == MHCS_NONFINITE_PRODUCTION;
-        if (isfinite(metrics->rel))
-            mhcs_evidence_add(evidence[i], metrics->rel, known ? &noise : NULL,
-                              result->raw[MHCS_PRODUCTION], result->raw[reference], coefficients);
-    }
-    if (reference == MHCS_OPERANDS)
-        moment->nonfinite += result->nonfinite == MHCS_NONFINITE_PRODUCTION;
-    if (isfinite(metrics->rel))
-        mhcs_moment_add(moment, metrics->rel, known ? noise.high : NAN);
+    mhcs_evidence_add(&path->against[reference], &look);
+    moment->nonfinite += look.nonfinite;
+    if (look.defined)
+        mhcs_moment_add(moment, metrics->rel, look.expected);
 }
 
 static uint32_t bucket_of(int32_t tokens)

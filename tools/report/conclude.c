@@ -1,130 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the groups from the cells upwards, judges them, and picks what decides. */
-#include "tools/report/conclude.h"
+/* Picks what decides among the judged groups, and finds out what it is about. */
+#include "tools/report/groups.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Adds up the cells of one site and phase; ret_evidence must be zero. */
-static void merge_line(const struct mhcs_line *line, enum mhcs_path reference,
-                       struct mhcs_evidence *ret_evidence)
-{
-    for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
-        if (line->bucket[b])
-            mhcs_evidence_merge(ret_evidence, &line->bucket[b]->against[reference]);
-}
-
-static struct mhcs_group *next_group(struct mhcs_conclusion *conclusion,
-                                     const struct mhcs_site_line *site, int phase, int bucket,
-                                     enum mhcs_path reference)
-{
-    struct mhcs_group *group = &conclusion->group[conclusion->groups++];
-
-    *group =
-        (struct mhcs_group){.site = site, .phase = phase, .bucket = bucket, .reference = reference};
-    return group;
-}
-
-static size_t count_groups(const struct mhcs_collect *collect)
-{
-    size_t lines = 1 + MHCS_PHASES;
-
-    for (size_t i = 0; i < collect->sites; i++)
-        for (int p = 0; p < MHCS_PHASES; p++) {
-            const struct mhcs_line *line = collect->site[i]->line[p];
-
-            lines += line != NULL;
-            for (int b = 0; line && b < MHCS_TOKEN_BUCKETS; b++)
-                lines += line->bucket[b] != NULL;
-        }
-    return lines * (MHCS_PATHS - MHCS_OPERANDS);
-}
-
-static void add_line(struct mhcs_conclusion *conclusion, const struct mhcs_site_line *site,
-                     int phase, enum mhcs_path reference)
-{
-    const struct mhcs_line *line = site->line[phase];
-    struct mhcs_group *group = next_group(conclusion, site, phase, -1, reference);
-    int sizes = 0;
-
-    merge_line(line, reference, &group->evidence);
-    for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
-        sizes += line->bucket[b] != NULL;
-    if (sizes < 2) /* the one bucket is the line, no test of its own */
-        return;
-    for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
-        if (line->bucket[b])
-            next_group(conclusion, site, phase, b, reference)->evidence =
-                line->bucket[b]->against[reference];
-}
-
-static void build_groups(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
-{
-    for
-        MHCS_EACH_REFERENCE(r)
-    next_group(conclusion, NULL, -1, -1, r);
-    for (int p = 0; p < MHCS_PHASES; p++)
-        for
-            MHCS_EACH_REFERENCE(r)
-    next_group(conclusion, NULL, p, -1, r)->evidence = collect->other[p].against[r];
-    for (size_t i = 0; i < collect->sites; i++)
-        for (int p = 0; p < MHCS_PHASES; p++)
-            for
-                MHCS_EACH_REFERENCE(r)
-    if (collect->site[i]->line[p])
-        add_line(conclusion, collect->site[i], p, r);
-}
-
-/* A whole phase from its sites, everything from the phases. */
-static void merge_upwards(struct mhcs_conclusion *conclusion)
-{
-    const size_t references = MHCS_PATHS - MHCS_OPERANDS;
-
-    for (size_t i = references * (1 + MHCS_PHASES); i < conclusion->groups; i++) {
-        const struct mhcs_group *group = &conclusion->group[i];
-        const size_t phase = references * (size_t)(1 + group->phase);
-
-        if (group->bucket < 0)
-            mhcs_evidence_merge(
-                &conclusion->group[phase + group->reference - MHCS_OPERANDS].evidence,
-                &group->evidence);
-    }
-    for (size_t i = references; i < references * (1 + MHCS_PHASES); i++)
-        mhcs_evidence_merge(&conclusion->group[i % references].evidence,
-                            &conclusion->group[i].evidence);
-}
-
-static int judge_groups(struct mhcs_conclusion *conclusion)
-{
-    const struct mhcs_evidence **evidence = calloc(conclusion->groups, sizeof(*evidence));
-    struct mhcs_judgement *judgements = calloc(conclusion->groups, sizeof(*judgements));
-    int ret = -ENOMEM;
-
-    if (!evidence || !judgements)
-        goto out;
-    for (size_t i = 0; i < conclusion->groups; i++)
-        evidence[i] = &conclusion->group[i].evidence;
-    ret = mhcs_judge(evidence, conclusion->groups, judgements);
-    for (size_t i = 0; !ret && i < conclusion->groups; i++)
-        conclusion->group[i].judgement = judgements[i];
-out:
-    free(judgements);
-    free(evidence);
-    return ret;
-}
-
 /* 0: one size of call at one site, up to 4: everything. */
 static int width(const struct mhcs_group *group)
 {
     return !group->site * 2 + (group->phase < 0) + (group->bucket < 0);
-}
-
-/* Single rows lie at one site: there the narrowest group says most. An excess that the whole run
- * shares is said of the whole run. */
-static bool is_of_single_rows(enum mhcs_cause cause)
-{
-    return cause == MHCS_CAUSE_NONFINITE || cause == MHCS_CAUSE_ISOLATED;
 }
 
 /* Larger status first, then the graver cause, then the group that says more, then the larger
@@ -138,15 +23,12 @@ static bool outweighs(const struct mhcs_group *a, const struct mhcs_group *b)
     if (cause != b->judgement.cause)
         return cause > b->judgement.cause;
     if (width(a) != width(b))
-        return is_of_single_rows(cause) ? width(a) < width(b) : width(a) > width(b);
+        return width(a) > width(b);
+    if (a->reference != b->reference) /* arithmetic is wrong against both, weights against one */
+        return a->reference == MHCS_OPERANDS;
     if (a->evidence.nonfinite != b->evidence.nonfinite)
         return a->evidence.nonfinite > b->evidence.nonfinite;
     return a->judgement.ratio > b->judgement.ratio;
-}
-
-static bool is_empty(const struct mhcs_group *group)
-{
-    return group->evidence.rows == 0 && group->evidence.nonfinite == 0;
 }
 
 const struct mhcs_group *mhcs_conclusion_find(const struct mhcs_conclusion *conclusion,
@@ -158,7 +40,7 @@ const struct mhcs_group *mhcs_conclusion_find(const struct mhcs_conclusion *conc
     for (size_t i = 0; i < conclusion->groups; i++) {
         const struct mhcs_group *group = &conclusion->group[i];
 
-        if (group->site == site && group->phase == (int)phase && !is_empty(group) &&
+        if (group->site == site && group->phase == (int)phase && !mhcs_group_is_empty(group) &&
             (!worst || outweighs(group, worst)))
             worst = group;
     }
@@ -199,27 +81,214 @@ static void measure_effect(struct mhcs_conclusion *conclusion, const struct mhcs
         !(conclusion->comb_err >= MHCS_HARMLESS) && conclusion->y_rel < MHCS_HARMLESS;
 }
 
-static void decide(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect,
-                   bool wrong_weights)
+/* Single rows that are wrong, as against an error that all rows share. */
+static bool is_of_rows(enum mhcs_class class)
+{
+    return class == MHCS_CLASS_WRONG_VALUES || class == MHCS_CLASS_NONFINITE;
+}
+
+/* Some rows of the group are wrong, the others are not. */
+static bool is_of_few(enum mhcs_cause cause)
+{
+    return cause == MHCS_CAUSE_WRONG || cause == MHCS_CAUSE_ISOLATED ||
+           cause == MHCS_CAUSE_NONFINITE;
+}
+
+/* Whether a group shows what the conclusion is about. Of a PASS that is a rounding which its path
+ * allows, but not all calls may have. */
+static bool shows(const struct mhcs_conclusion *conclusion, const struct mhcs_group *group)
+{
+    if (conclusion->status > MHCS_PASS && is_of_rows(conclusion->class))
+        return mhcs_where_off(&group->evidence.where) > 0;
+    if (conclusion->status > MHCS_PASS)
+        return group->judgement.status > MHCS_PASS;
+    return mhcs_class_is_partial(group->judgement.class);
+}
+
+static bool is_judged_part(const struct mhcs_group *group, const struct mhcs_group *wide)
+{
+    return mhcs_group_is_part(group, wide) && !mhcs_group_is_empty(group) &&
+           group->judgement.status != MHCS_INSUFFICIENT;
+}
+
+/* Where some parts of a wide group are fine, the worst of the others; else the wide one. `sites`:
+ * parts are sites, not sizes of call. */
+static const struct mhcs_group *narrow(const struct mhcs_conclusion *conclusion,
+                                       const struct mhcs_group *wide, bool sites)
+{
+    const struct mhcs_group *worst = NULL;
+    bool fine = false;
+
+    for (size_t i = 0; i < conclusion->groups; i++) {
+        const struct mhcs_group *group = &conclusion->group[i];
+
+        if ((group->site != NULL) != sites || !is_judged_part(group, wide))
+            continue;
+        if (!shows(conclusion, group))
+            fine = true;
+        else if (!worst || outweighs(group, worst))
+            worst = group;
+    }
+    return fine && worst ? worst : wide;
+}
+
+static const struct mhcs_group *find_decisive(const struct mhcs_conclusion *conclusion)
 {
     const struct mhcs_group *decisive = &conclusion->group[0];
 
     for (size_t i = 1; i < conclusion->groups; i++)
-        if (!is_empty(&conclusion->group[i]) && outweighs(&conclusion->group[i], decisive))
+        if (!mhcs_group_is_empty(&conclusion->group[i]) &&
+            outweighs(&conclusion->group[i], decisive))
             decisive = &conclusion->group[i];
+    return decisive;
+}
+
+/* Arithmetic that is off against the operands is off against the checkpoint too, where the weights
+ * blur what it is. */
+static const struct mhcs_group *clearer(const struct mhcs_conclusion *conclusion,
+                                        const struct mhcs_group *decisive)
+{
+    for (size_t i = 0; i < conclusion->groups; i++) {
+        const struct mhcs_group *group = &conclusion->group[i];
+
+        if (group->reference == MHCS_OPERANDS && group->site == decisive->site &&
+            group->phase == decisive->phase && group->bucket == decisive->bucket)
+            return group->judgement.status > MHCS_PASS ? group : decisive;
+    }
+    return decisive;
+}
+
+static void take(struct mhcs_conclusion *conclusion, const struct mhcs_group *decisive)
+{
     conclusion->decisive = decisive;
-    conclusion->status = decisive->judgement.status;
     conclusion->cause = decisive->judgement.cause;
     conclusion->class = decisive->judgement.class;
     conclusion->ratio = decisive->judgement.ratio;
     conclusion->rms_rel = mhcs_evidence_rms(&decisive->evidence);
+}
+
+/* A rounding mixed with good rows looks like another, smaller one, or like wrong rows: it is named
+ * from where it is pure. Rows that are wrong are so in every part, and located best from all. */
+static void purify(struct mhcs_conclusion *conclusion)
+{
+    const struct mhcs_group *pure;
+
+    if (conclusion->status < MHCS_PASS)
+        return;
+    pure = narrow(conclusion, conclusion->decisive, false);
+    if (conclusion->status > MHCS_PASS)
+        pure = narrow(conclusion, pure, true);
+    if (is_of_few(pure->judgement.cause))
+        return;
+    if (is_of_few(conclusion->decisive->judgement.cause))
+        conclusion->status = pure->judgement.status;
+    take(conclusion, pure);
+}
+
+/* ---- what it concerns ---- */
+
+/* Judged calls below and above those that show it. */
+struct sizes {
+    int first, last;   /* that show it; -1: none */
+    bool below, above; /* others were judged there */
+    double fine[2];    /* rows of the pattern in these */
+    struct mhcs_share bad;
+};
+
+static void add_size(struct sizes *sizes, const struct mhcs_conclusion *conclusion,
+                     const struct mhcs_group *group, const struct mhcs_pattern *pattern)
+{
+    const struct mhcs_share share = mhcs_where_share(&group->evidence.where, pattern);
+
+    if (!shows(conclusion, group)) {
+        *(sizes->first < 0 ? &sizes->below : &sizes->above) = true;
+        sizes->fine[sizes->first >= 0] += share.rows;
+        return;
+    }
+    if (sizes->first < 0)
+        sizes->first = group->bucket;
+    sizes->last = group->bucket;
+    sizes->above = false;
+    sizes->fine[1] = 0;
+    sizes->bad.rows += share.rows;
+    sizes->bad.off += share.off;
+}
+
+/* Each size of call has been tested for roundings. Of wrong rows, those that follow the pattern may
+ * be absent from a size by accident. */
+static bool is_by_chance(const struct mhcs_conclusion *conclusion, const struct sizes *sizes,
+                         int side)
+{
+    return is_of_rows(conclusion->class) &&
+           pow(1 - sizes->bad.off / sizes->bad.rows, sizes->fine[side]) > MHCS_WHERE_CHANCE;
+}
+
+static void limit_calls(struct mhcs_conclusion *conclusion)
+{
+    const struct mhcs_pattern pattern = mhcs_where_pattern(&conclusion->decisive->evidence.where);
+    struct sizes sizes = {.first = -1};
+
+    conclusion->calls_to = UINT32_MAX;
+    for (size_t i = 0; i < conclusion->groups; i++) /* smaller calls come first */
+        if (!conclusion->group[i].site && conclusion->group[i].bucket >= 0 &&
+            is_judged_part(&conclusion->group[i],
+                           &conclusion->group[conclusion->decisive->reference - MHCS_OPERANDS]))
+            add_size(&sizes, conclusion, &conclusion->group[i], &pattern);
+    if (sizes.first < 0)
+        return;
+    if (sizes.below && !is_by_chance(conclusion, &sizes, 0))
+        conclusion->calls_from = 1u << sizes.first;
+    if (sizes.above && !is_by_chance(conclusion, &sizes, 1))
+        conclusion->calls_to = (2u << sizes.last) - 1;
+}
+
+static bool site_shows(const struct mhcs_conclusion *conclusion, const struct mhcs_site_line *site)
+{
+    for (size_t i = 0; i < conclusion->groups; i++) {
+        const struct mhcs_group *group = &conclusion->group[i];
+
+        if (group->site == site && group->reference == conclusion->decisive->reference &&
+            !mhcs_group_is_empty(group) && shows(conclusion, group))
+            return true;
+    }
+    return false;
+}
+
+static void count_concerned(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
+{
+    const struct mhcs_group *worst = narrow(conclusion, conclusion->decisive, true);
+
+    for (size_t i = 0; i < collect->sites; i++)
+        conclusion->sites_concerned += site_shows(conclusion, collect->site[i]);
+    if (worst->site && conclusion->sites_concerned < conclusion->sites)
+        conclusion->worst_site = worst;
+}
+
+/* Against the checkpoint and it alone: the weights are others than the released ones. */
+static bool is_of_weights(const struct mhcs_group *group)
+{
+    return group->reference == MHCS_CHECKPOINT && group->judgement.class == MHCS_CLASS_WRONG_VALUES;
+}
+
+static void decide(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect,
+                   bool wrong_weights)
+{
+    const struct mhcs_group *decisive = find_decisive(conclusion);
+
+    conclusion->status = decisive->judgement.status;
+    take(conclusion, clearer(conclusion, decisive));
+    purify(conclusion);
+    limit_calls(conclusion);
+    count_concerned(conclusion, collect);
     if (conclusion->cause != MHCS_CAUSE_NONFINITE &&
         mhcs_stat_rms(&collect->check) > MHCS_CHECK_MAX) {
         conclusion->reference_unsound = true;
         conclusion->status = MHCS_INSUFFICIENT;
     }
-    if (wrong_weights && conclusion->status == MHCS_PASS) {
+    if (conclusion->status == MHCS_PASS && wrong_weights) {
         conclusion->status = MHCS_WARN;
+        conclusion->class = MHCS_CLASS_WRONG_WEIGHTS;
+    } else if (conclusion->status > MHCS_PASS && is_of_weights(conclusion->decisive)) {
         conclusion->class = MHCS_CLASS_WRONG_WEIGHTS;
     }
 }
@@ -241,13 +310,8 @@ int mhcs_conclude(const struct mhcs_collect *collect, bool wrong_weights,
     struct mhcs_conclusion *conclusion = ret_conclusion;
     int ret;
 
-    *conclusion =
-        (struct mhcs_conclusion){.group = calloc(count_groups(collect), sizeof(struct mhcs_group))};
-    if (!conclusion->group)
-        return -ENOMEM;
-    build_groups(conclusion, collect);
-    merge_upwards(conclusion);
-    ret = judge_groups(conclusion);
+    *conclusion = (struct mhcs_conclusion){0};
+    ret = mhcs_groups_judge(conclusion, collect);
     if (!ret) {
         count_sites(conclusion, collect);
         measure_effect(conclusion, collect);

@@ -7,8 +7,7 @@
 
 #include "tools/report/collect.h"
 
-/* Who the group is: site NULL: all sites of the phase; phase -1: both phases; bucket -1: all sizes
- * of call. */
+/* Who the group is: site NULL: all sites; phase -1: both phases; bucket -1: all sizes of call. */
 struct mhcs_group {
     const struct mhcs_site_line *site;
     int phase, bucket;
@@ -22,9 +21,12 @@ struct mhcs_group {
 struct mhcs_conclusion {
     /* The verdict, from the decisive group. */
     enum mhcs_status status;
-    enum mhcs_cause cause;  /* why not PASS */
-    enum mhcs_class class;  /* kind of the error; of a PASS, what its noise looks like */
-    double ratio, rms_rel;  /* R and rms rel there; NaN: no expectation, no rows */
+    enum mhcs_cause cause;         /* why not PASS */
+    enum mhcs_class class;         /* kind of the error; of a PASS, what its noise looks like */
+    double ratio, rms_rel;         /* R and rms rel there; NaN: no expectation, no rows */
+    uint32_t calls_from, calls_to; /* it concerns calls of so many token rows; 0, UINT32_MAX: any */
+    size_t sites_concerned;
+    const struct mhcs_group *worst_site; /* NULL: it concerns all alike */
     bool reference_unsound; /* the self-check found more than MHCS_CHECK_MAX: nothing is judged */
     char *sentence;         /* what it means, in plain ASCII, one paragraph without line breaks */
 

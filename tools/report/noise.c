@@ -59,6 +59,7 @@ bool mhcs_noise_expected(const struct mhcs_precision *precision, enum mhcs_path 
         high += own_norm * out;
     ret_noise->low = sqrt(low);
     ret_noise->high = sqrt(high);
+    ret_noise->inner = sqrt(high - out);
     return true;
 }
 

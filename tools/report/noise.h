@@ -33,6 +33,7 @@
 /* rms over rows of rel. low < high where the path leaves the choice to cuBLAS. */
 struct mhcs_noise {
     double low, high;
+    double inner; /* part of `high` that is no rounding of the output: does not follow its size */
 };
 
 /* False: there is no expectation (half accumulation, an unknown compute type). `reference` is

@@ -29,24 +29,59 @@ static void say_effect(FILE *out, const struct mhcs_conclusion *conclusion)
         fprintf(out, " (1 - cosine at most %s)", mhcs_text_number(conclusion->y_cosdist, text));
 }
 
-/* How many sites share the status, and where it is worst. */
+/* " in calls of 1024 or more token rows" */
+static void say_calls(FILE *out, const struct mhcs_conclusion *conclusion)
+{
+    const uint32_t from = conclusion->calls_from, to = conclusion->calls_to;
+
+    if (from > 0 && to < UINT32_MAX)
+        fprintf(out, " in calls of %" PRIu32 " to %" PRIu32 " token rows", from, to);
+    else if (from > 0)
+        fprintf(out, " in calls of %" PRIu32 " or more token rows", from);
+    else if (to < UINT32_MAX)
+        fprintf(out, " in calls of fewer than %" PRIu32 " token rows", to + 1);
+}
+
+/* How many sites it concerns, and where it is worst. */
 static void say_extent(FILE *out, const struct mhcs_conclusion *conclusion)
 {
-    const struct mhcs_group *group = conclusion->decisive;
-    const size_t sites =
-        conclusion->status == MHCS_FAIL ? conclusion->sites_failed : conclusion->sites_warned;
+    const struct mhcs_group *worst = conclusion->worst_site;
 
-    fprintf(out, "%zu of %zu sites", sites, conclusion->sites);
-    if (group->site)
-        fprintf(out, ", worst %s in %s", group->site->name,
-                mhcs_phase_name((enum mhcs_phase)group->phase));
-    else if (group->phase >= 0)
-        fprintf(out, ", over all of %s", mhcs_phase_name((enum mhcs_phase)group->phase));
+    if (conclusion->sites_concerned == 0)
+        fputs("over all sites together", out);
     else
-        fputs(", over the whole run", out);
-    if (group->bucket >= 0)
-        fprintf(out, ", calls of %u to %u token rows", 1u << group->bucket,
-                (2u << group->bucket) - 1);
+        fprintf(out, "%zu of %zu sites", conclusion->sites_concerned, conclusion->sites);
+    if (worst)
+        fprintf(out, ", worst %s in %s", worst->site->name,
+                mhcs_phase_name((enum mhcs_phase)worst->phase));
+}
+
+/* "odd token rows in calls of 1024 or more token rows" */
+static void say_rows(FILE *out, const struct mhcs_conclusion *conclusion)
+{
+    const struct mhcs_pattern pattern = mhcs_where_pattern(&conclusion->decisive->evidence.where);
+
+    mhcs_pattern_say(out, &pattern);
+    say_calls(out, conclusion);
+}
+
+/* " in coefficient 13 (comb[1][1])" */
+static void say_coefficients(FILE *out, const struct mhcs_where *where)
+{
+    if (mhcs_where_any_coefficient(where))
+        return;
+    fputs(" in ", out);
+    mhcs_where_say_coefficients(out, where);
+}
+
+/* " (12 of all 1400 rows): 6 of 7 sites" */
+static void say_count(FILE *out, const struct mhcs_conclusion *conclusion)
+{
+    const struct mhcs_evidence *evidence = &conclusion->decisive->evidence;
+
+    fprintf(out, " (%" PRIu64 " of all %" PRIu64 " rows): ", mhcs_where_off(&evidence->where),
+            evidence->rows + evidence->nonfinite);
+    say_extent(out, conclusion);
 }
 
 static void say_pass(FILE *out, const struct mhcs_conclusion *conclusion,
@@ -62,74 +97,144 @@ static void say_pass(FILE *out, const struct mhcs_conclusion *conclusion,
               : "; this is what the declared precision costs, and it is not small: run the mixing "
                 "GEMM in fp32.",
           out);
+    if (conclusion->calls_from == 0 && conclusion->calls_to == UINT32_MAX)
+        return;
+    fputs(" Results depend on the number of token rows:", out);
+    say_calls(out, conclusion);
+    fprintf(out, " alone there is %s, as the path allows.",
+            mhcs_class_name(conclusion->decisive->judgement.class));
 }
 
-static void say_ratio(FILE *out, const struct mhcs_conclusion *conclusion,
-                      const struct mhcs_collect *collect)
+/* What a kernel author or an operator looks at. */
+static const char *advice(enum mhcs_class class)
+{
+    switch (class) {
+    case MHCS_CLASS_ACCUMULATION:
+        return "Look at the length of unsplit sums, and at kernels that use tensor cores where "
+               "fp32 was asked for";
+    case MHCS_CLASS_F16_OUTPUT:
+    case MHCS_CLASS_BF16_OUTPUT:
+        return "Look for a buffer or a cast behind the GEMM that is narrower than declared";
+    case MHCS_CLASS_F16_PARTIALS:
+    case MHCS_CLASS_BF16_PARTIALS:
+        return "Look at split-K kernels and their workspace, and at the framework's switch for "
+               "reduced-precision reduction";
+    case MHCS_CLASS_F16_SUMS:
+        return "Look for a compute type of 16 bits and the framework's switch for fp16 "
+               "accumulation";
+    case MHCS_CLASS_TF32:
+    case MHCS_CLASS_BF16:
+        return "Look at NVIDIA_TF32_OVERRIDE, the framework's TF32 and reduced-precision switches, "
+               "and for weights that passed through a narrower type";
+    default:
+        return "This is no rounding: look for another kernel than expected, a race, or wrong "
+               "weights";
+    }
+}
+
+/* Roundings: all rows alike. */
+static void say_rounding(FILE *out, const struct mhcs_conclusion *conclusion,
+                         const struct mhcs_collect *collect)
 {
     const struct mhcs_group *group = conclusion->decisive;
     char ratio[MHCS_NUMBER_BYTES], rms[MHCS_NUMBER_BYTES];
 
+    fprintf(out, "Declared %s, but behaves like %s", declared(collect),
+            mhcs_class_name(conclusion->class));
+    if (conclusion->class == MHCS_CLASS_ACCUMULATION &&
+        mhcs_traits_lean_inward(&group->evidence.traits))
+        fputs(" whose sums are cut off instead of rounded", out);
+    say_calls(out, conclusion);
     fprintf(out,
-            "Errors against %s are %s times what %s predicts: ", reference_name(group->reference),
-            mhcs_text_ratio(group->judgement.ratio, ratio), declared(collect));
+            " (against %s, rms rel %s, %s times the expected): ", reference_name(group->reference),
+            mhcs_text_number(conclusion->rms_rel, rms), mhcs_text_ratio(conclusion->ratio, ratio));
     say_extent(out, conclusion);
-    fprintf(out, " (rms rel %s, the size of %s). Over all rows ",
-            mhcs_text_number(mhcs_evidence_rms(&group->evidence), rms),
-            mhcs_class_name(mhcs_evidence_class(&group->evidence)));
+    fprintf(out, ". %s. Over all rows ", advice(conclusion->class));
     say_effect(out, conclusion);
-    if (conclusion->status == MHCS_FAIL)
-        fputs(". This is not the rounding that was declared: look for reduced-precision partial "
-              "sums, another kernel than expected, or wrong weights.",
-              out);
-    else
-        fputs(conclusion->harmless
-                  ? ". More than declared, yet too small to explain lost context."
-                  : ". More than declared: see `mhcshadow-report layers --sort R`.",
-              out);
+    fputs(conclusion->harmless ? ": too small to explain lost context." : ".", out);
 }
 
-static void say_class(FILE *out, const struct mhcs_conclusion *conclusion,
+/* What does such a thing. */
+static const char *suspect(const struct mhcs_where *where)
+{
+    const struct mhcs_pattern pattern = mhcs_where_pattern(where);
+    const enum mhcs_wrong wrong = mhcs_where_wrong(where);
+
+    if (wrong == MHCS_WRONG_MOVED)
+        return "a matrix that is written or read in another layout than declared";
+    if (wrong == MHCS_WRONG_SCALED)
+        return "a factor that is applied twice or not at all";
+    if (pattern.kind == MHCS_TAIL)
+        return "a kernel that leaves the last tile unwritten, or reads beyond it";
+    if (pattern.kind == MHCS_STRETCH)
+        return "one multiprocessor or memory cell that fails, or one tile of a wrong kernel";
+    if (pattern.kind == MHCS_PERIOD)
+        return "a kernel that mixes up the rows of a tile";
+    return "a wrong kernel, a race or a memory fault";
+}
+
+#define GROSS 0.05 /* rel of rows that hold something else */
+
+static void say_wrong(FILE *out, const struct mhcs_conclusion *conclusion,
                       const struct mhcs_collect *collect)
 {
-    const struct mhcs_group *group = conclusion->decisive;
-    char ratio[MHCS_NUMBER_BYTES], rms[MHCS_NUMBER_BYTES];
+    const struct mhcs_where *where = &conclusion->decisive->evidence.where;
 
-    fprintf(out, "Declared %s, but behaves like %s (rms rel %s, %s times the expected): ",
-            declared(collect), mhcs_class_name(mhcs_evidence_class(&group->evidence)),
-            mhcs_text_number(mhcs_evidence_rms(&group->evidence), rms),
-            mhcs_text_ratio(group->judgement.ratio, ratio));
-    say_extent(out, conclusion);
-    fputs(". Look at NVIDIA_TF32_OVERRIDE, the framework's TF32 and reduced-precision switches, "
-          "and for weights that passed through a narrower type. Over all rows ",
+    /* An excess that all rows share, or a head's, where no row stands out. */
+    if ((conclusion->cause == MHCS_CAUSE_RATIO && conclusion->rms_rel < GROSS) ||
+        mhcs_where_off(where) == 0) {
+        say_rounding(out, conclusion, collect);
+        return;
+    }
+    fputs(conclusion->cause == MHCS_CAUSE_ISOLATED ? "Rounding noise but for single rows: "
+                                                   : "Wrong values, not rounding: ",
           out);
-    say_effect(out, conclusion);
-    fputc('.', out);
+    say_rows(out, conclusion);
+    fprintf(out, " hold %s", mhcs_wrong_name(mhcs_where_wrong(where)));
+    say_coefficients(out, where);
+    say_count(out, conclusion);
+    fprintf(out, ". Look for %s", suspect(where));
+    fputs(conclusion->cause == MHCS_CAUSE_ISOLATED
+              ? "."
+              : "; this can ruin a model's output: take back what brought it.",
+          out);
 }
 
 static void say_nonfinite(FILE *out, const struct mhcs_conclusion *conclusion,
                           const struct mhcs_collect *collect)
 {
-    fprintf(out,
-            "Production holds NaN or Inf where the reference and x are finite, rows: %" PRIu64 "; ",
-            collect->nonfinite_alone);
-    say_extent(out, conclusion);
+    (void)collect;
+    fputs("Production holds NaN or Inf where the reference and x are finite: ", out);
+    say_rows(out, conclusion);
+    say_coefficients(out, &conclusion->decisive->evidence.where);
+    say_count(out, conclusion);
     fputs(". The GEMM overflows its format or is broken there; this alone can ruin a model's "
           "output.",
           out);
 }
 
-static void say_isolated(FILE *out, const struct mhcs_conclusion *conclusion,
-                         const struct mhcs_collect *collect)
+static void say_weights(FILE *out, const struct mhcs_conclusion *conclusion,
+                        const struct mhcs_collect *collect)
 {
     const struct mhcs_group *group = conclusion->decisive;
+    char ratio[MHCS_NUMBER_BYTES];
 
+    if (group->judgement.status <= MHCS_PASS) { /* known from the weights themselves */
+        say_pass(out, conclusion, collect);
+        return;
+    }
     fprintf(out,
-            "Rounding noise as %s predicts, but for single rows more than %.0f times above it "
-            "(against %s): ",
-            declared(collect), MHCS_ISOLATED_RATIO, reference_name(group->reference));
+            "The arithmetic is as declared, but not the weights: against the checkpoint errors are "
+            "%s times the expected",
+            mhcs_text_ratio(conclusion->ratio, ratio));
+    say_coefficients(out, &group->evidence.where);
+    fputs(": ", out);
     say_extent(out, conclusion);
-    fputs(". Rounding does not do that; a wrong kernel, a race or a memory fault may.", out);
+    fputs(". Fine if the server was tuned or updated on purpose; else load its weights anew. Over "
+          "all rows ",
+          out);
+    say_effect(out, conclusion);
+    fputc('.', out);
 }
 
 static void say_insufficient(FILE *out, const struct mhcs_conclusion *conclusion,
@@ -158,19 +263,16 @@ static void say_insufficient(FILE *out, const struct mhcs_conclusion *conclusion
 void mhcs_conclusion_say(FILE *out, const struct mhcs_conclusion *conclusion,
                          const struct mhcs_collect *collect)
 {
-    static void (*const say[])(FILE *, const struct mhcs_conclusion *,
-                               const struct mhcs_collect *) = {
-        [MHCS_CAUSE_NONE] = say_pass,
-        [MHCS_CAUSE_ROWS] = say_insufficient,
-        [MHCS_CAUSE_EXPECTATION] = say_insufficient,
-        [MHCS_CAUSE_ISOLATED] = say_isolated,
-        [MHCS_CAUSE_RATIO] = say_ratio,
-        [MHCS_CAUSE_CLASS] = say_class,
-        [MHCS_CAUSE_NONFINITE] = say_nonfinite,
-    };
-
     if (conclusion->status == MHCS_INSUFFICIENT)
         say_insufficient(out, conclusion, collect);
+    else if (conclusion->class == MHCS_CLASS_WRONG_WEIGHTS)
+        say_weights(out, conclusion, collect);
+    else if (conclusion->status == MHCS_PASS)
+        say_pass(out, conclusion, collect);
+    else if (conclusion->class == MHCS_CLASS_NONFINITE)
+        say_nonfinite(out, conclusion, collect);
+    else if (conclusion->class == MHCS_CLASS_WRONG_VALUES)
+        say_wrong(out, conclusion, collect);
     else
-        say[conclusion->decisive->judgement.cause](out, conclusion, collect);
+        say_rounding(out, conclusion, collect);
 }

@@ -13,15 +13,18 @@ static enum mhcs_colour status_colour(enum mhcs_status status)
 
 static void print_thresholds(FILE *out, const struct mhcs_conclusion *conclusion)
 {
-    char text[512];
+    char text[768];
 
-    snprintf(text, sizeof(text),
-             "PASS up to R %.1f, WARN up to %.1f, FAIL above, or NaN/Inf in production alone, or a "
-             "coarser kind of rounding than declared; INSUFFICIENT under %d rows. Excesses count "
-             "if significant at %.2g over all %zu groups (Holm). Sites and phases judged %zu, with "
-             "too little data %zu. Single rows above R %.0f: WARN.",
-             MHCS_PASS_RATIO, MHCS_WARN_RATIO, MHCS_MIN_ROWS, MHCS_ALPHA, conclusion->groups,
-             conclusion->tested, conclusion->insufficient, MHCS_ISOLATED_RATIO);
+    snprintf(
+        text, sizeof(text),
+        "PASS up to R %.1f, WARN up to %.1f, FAIL above, or NaN/Inf in production alone, or a "
+        "coarser kind of rounding than declared; INSUFFICIENT under %d rows. Excesses count "
+        "if significant at %.2g over all %zu groups (Holm). Sites and phases judged %zu, with "
+        "too little data %zu. Rows with a coefficient off by more than the output's rounding and "
+        "%.0f times the other noise: WARN, FAIL from %d of them on. Partial sums in a narrow "
+        "type without leave: WARN.",
+        MHCS_PASS_RATIO, MHCS_WARN_RATIO, MHCS_MIN_ROWS, MHCS_ALPHA, conclusion->groups,
+        conclusion->tested, conclusion->insufficient, MHCS_OFF_RATIO, MHCS_WRONG_ROWS);
     mhcs_text_wrap(out, "  thresholds: ", text);
 }
 

@@ -6,42 +6,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/mhc_math.h"
-
 /* ---- evidence ---- */
 
-/* The reference is fp32, and its own rounding moves errors of exactly half an ulp a little. */
-#define HALF_ULP 0.505
-
-static void count_elements(struct mhcs_evidence *evidence, const float *production,
-                           const float *reference, uint32_t coefficients)
+void mhcs_evidence_add(struct mhcs_evidence *evidence, const struct mhcs_look *look)
 {
-    for (uint32_t i = 0; i < coefficients; i++) {
-        const double error = fabs((double)production[i] - (double)reference[i]);
-        const double binade = mhcs_power_f64(reference[i]);
-
-        evidence->elements++;
-        evidence->over_bf16 += error > HALF_ULP * binade / 128; /* 8 significant bits */
-        evidence->over_f16 += error > HALF_ULP * binade / 1024; /* 11 */
-    }
-}
-
-void mhcs_evidence_add(struct mhcs_evidence *evidence, float rel, const struct mhcs_noise *expected,
-                       const float *production, const float *reference, uint32_t coefficients)
-{
+    evidence->nonfinite += look->nonfinite;
+    if (look->defined || look->nonfinite)
+        mhcs_where_add(&evidence->where, &look->place);
+    if (!look->defined)
+        return;
     evidence->rows++;
-    mhcs_exact_add(&evidence->rel_squares, (double)rel * rel);
-    mhcs_exact_add(&evidence->rel_fourths, (double)rel * rel * rel * rel);
-    count_elements(evidence, production, reference, coefficients);
-    if (expected) {
-        const double ratio = (double)rel / expected->high;
-        const uint32_t rank = mhcs_class_rank(mhcs_class_of(expected->high, 0, 0));
-
-        mhcs_moments_add(&evidence->excess, ratio * ratio);
-        evidence->isolated += ratio > MHCS_ISOLATED_RATIO && coefficients == MHCS_COEFFICIENTS;
-        if (rank > evidence->expected_rank)
-            evidence->expected_rank = rank;
+    mhcs_exact_add(&evidence->rel_squares, look->rel * look->rel);
+    mhcs_exact_add(&evidence->rel_fourths, look->rel * look->rel * look->rel * look->rel);
+    mhcs_traits_merge(&evidence->traits, &look->traits);
+    evidence->reduced += look->reduced;
+    if (isnan(look->expected))
+        return;
+    mhcs_moments_add(&evidence->excess, look->excess);
+    evidence->wrong += look->wrong;
+    if (!look->wrong && look->traits.elements == MHCS_COEFFICIENTS) {
+        evidence->rest_rows++;
+        mhcs_exact_add(&evidence->rest, look->excess);
     }
+    if (look->rank > evidence->expected_rank)
+        evidence->expected_rank = look->rank;
 }
 
 void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evidence *other)
@@ -49,14 +37,16 @@ void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evide
     evidence->rows += other->rows;
     mhcs_exact_merge(&evidence->rel_squares, &other->rel_squares);
     mhcs_exact_merge(&evidence->rel_fourths, &other->rel_fourths);
-    evidence->elements += other->elements;
-    evidence->over_bf16 += other->over_bf16;
-    evidence->over_f16 += other->over_f16;
+    mhcs_traits_merge(&evidence->traits, &other->traits);
     mhcs_moments_merge(&evidence->excess, &other->excess);
-    evidence->isolated += other->isolated;
+    evidence->rest_rows += other->rest_rows;
+    mhcs_exact_merge(&evidence->rest, &other->rest);
+    evidence->wrong += other->wrong;
     evidence->nonfinite += other->nonfinite;
+    evidence->reduced += other->reduced;
     if (other->expected_rank > evidence->expected_rank)
         evidence->expected_rank = other->expected_rank;
+    mhcs_where_merge(&evidence->where, &other->where);
 }
 
 double mhcs_evidence_rms(const struct mhcs_evidence *evidence)
@@ -77,14 +67,20 @@ double mhcs_evidence_uncertainty(const struct mhcs_evidence *evidence)
     return variance > 0 ? sqrt(variance / (n - 1)) / mean : 0;
 }
 
+/* Some rows are wrong and the others as good as expected: no rounding, whatever the mean says. */
+static bool has_wrong_rows(const struct mhcs_evidence *evidence)
+{
+    return evidence->wrong > 0 && evidence->rest_rows > 0 &&
+           sqrt(mhcs_exact_value(&evidence->rest) / (double)evidence->rest_rows) <= MHCS_PASS_RATIO;
+}
+
 enum mhcs_class mhcs_evidence_class(const struct mhcs_evidence *evidence)
 {
-    const double elements = (double)(evidence->elements > 0 ? evidence->elements : 1);
-
     if (evidence->nonfinite > 0)
         return MHCS_CLASS_NONFINITE;
-    return mhcs_class_of(mhcs_evidence_rms(evidence), (double)evidence->over_bf16 / elements,
-                         (double)evidence->over_f16 / elements);
+    if (has_wrong_rows(evidence))
+        return MHCS_CLASS_WRONG_VALUES;
+    return mhcs_class_of(mhcs_evidence_rms(evidence), &evidence->traits);
 }
 
 /* ---- judgement ---- */
@@ -129,29 +125,42 @@ static double excess_probability(const struct mhcs_moments *excess)
     return error > 0 ? 0.5 * erfc(above / error / sqrt(2)) : 0;
 }
 
+static void set(struct mhcs_judgement *judgement, enum mhcs_status status, enum mhcs_cause cause)
+{
+    judgement->status = status;
+    judgement->cause = cause;
+}
+
+/* An excess over all rows alike. */
+static void weigh_excess(const struct mhcs_evidence *evidence, struct mhcs_judgement *judgement)
+{
+    const enum mhcs_status by_size = judgement->ratio > MHCS_WARN_RATIO ? MHCS_FAIL : MHCS_WARN;
+
+    if (judgement->class == MHCS_CLASS_WRONG_VALUES ||
+        mhcs_class_rank(judgement->class) <= evidence->expected_rank)
+        set(judgement, by_size, MHCS_CAUSE_RATIO);
+    else
+        set(judgement, MHCS_FAIL, MHCS_CAUSE_CLASS);
+}
+
 static void weigh(const struct mhcs_evidence *evidence, struct mhcs_judgement *judgement)
 {
-    judgement->status = MHCS_PASS;
-    judgement->cause = MHCS_CAUSE_NONE;
-    if (evidence->nonfinite > 0) {
-        judgement->status = MHCS_FAIL;
-        judgement->cause = MHCS_CAUSE_NONFINITE;
-    } else if (evidence->rows < MHCS_MIN_ROWS) {
-        judgement->status = MHCS_INSUFFICIENT;
-        judgement->cause = MHCS_CAUSE_ROWS;
-    } else if (evidence->excess.count < MHCS_MIN_ROWS) {
-        judgement->status = MHCS_INSUFFICIENT;
-        judgement->cause = MHCS_CAUSE_EXPECTATION;
-    } else if (judgement->ratio > MHCS_PASS_RATIO && judgement->significant) {
-        const bool coarser = judgement->class != MHCS_CLASS_WRONG_VALUES &&
-                             mhcs_class_rank(judgement->class) > evidence->expected_rank;
-
-        judgement->cause = coarser ? MHCS_CAUSE_CLASS : MHCS_CAUSE_RATIO;
-        judgement->status = coarser || judgement->ratio > MHCS_WARN_RATIO ? MHCS_FAIL : MHCS_WARN;
-    } else if (evidence->isolated > 0) {
-        judgement->status = MHCS_WARN;
-        judgement->cause = MHCS_CAUSE_ISOLATED;
-    }
+    if (evidence->nonfinite > 0)
+        set(judgement, MHCS_FAIL, MHCS_CAUSE_NONFINITE);
+    else if (evidence->rows < MHCS_MIN_ROWS)
+        set(judgement, MHCS_INSUFFICIENT, MHCS_CAUSE_ROWS);
+    else if (evidence->excess.count < MHCS_MIN_ROWS)
+        set(judgement, MHCS_INSUFFICIENT, MHCS_CAUSE_EXPECTATION);
+    else if (has_wrong_rows(evidence) && evidence->wrong >= MHCS_WRONG_ROWS)
+        set(judgement, MHCS_FAIL, MHCS_CAUSE_WRONG);
+    else if (has_wrong_rows(evidence))
+        set(judgement, MHCS_WARN, MHCS_CAUSE_ISOLATED);
+    else if (judgement->ratio > MHCS_PASS_RATIO && judgement->significant)
+        weigh_excess(evidence, judgement);
+    else if (evidence->reduced == 0 && mhcs_class_is_partial(judgement->class))
+        set(judgement, MHCS_WARN, MHCS_CAUSE_KIND);
+    else
+        set(judgement, MHCS_PASS, MHCS_CAUSE_NONE);
 }
 
 int mhcs_judge(const struct mhcs_evidence *const *evidence, size_t count,

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "tools/report/classify.h"
+#include "tools/report/look.h"
 #include "tools/report/noise.h"
 #include "tools/report/stats.h"
 
@@ -23,8 +24,8 @@
 #define MHCS_WARN_RATIO 4.0
 #define MHCS_MIN_ROWS   64
 #define MHCS_ALPHA      0.01
-/* A single row this many times above expectation: below 1e-15 by chance for 24 coefficients. */
-#define MHCS_ISOLATED_RATIO 8.0
+/* So many wrong rows, or more, are no single accident. */
+#define MHCS_WRONG_ROWS 4
 /* Below this error of comb and y, rounding of the mixing GEMM is not what a user notices. */
 #define MHCS_HARMLESS 0.01
 
@@ -32,16 +33,18 @@
 struct mhcs_evidence {
     uint64_t rows; /* with a defined rel */
     struct mhcs_exact rel_squares, rel_fourths;
-    uint64_t elements, over_bf16, over_f16; /* coefficients; error above half an ulp of their own */
-    struct mhcs_moments excess;             /* q, rows whose path has an expectation */
-    uint64_t isolated;                      /* rows above MHCS_ISOLATED_RATIO (24 coefficients) */
-    uint64_t nonfinite;     /* rows: production not finite, reference and x finite */
-    uint32_t expected_rank; /* coarsest mhcs_class_rank() that a declared path predicts */
+    struct mhcs_traits traits;
+    struct mhcs_moments excess; /* q, rows whose path has an expectation */
+    uint64_t rest_rows;         /* of these, with 24 coefficients none of which is wrong */
+    struct mhcs_exact rest;     /* their q */
+    uint64_t wrong;             /* rows with one; against the operands alone */
+    uint64_t nonfinite;         /* rows: production not finite, reference and x finite */
+    uint64_t reduced;           /* rows whose path allows partial sums in the output's type */
+    uint32_t expected_rank;     /* coarsest rank of a class that a declared path predicts */
+    struct mhcs_where where;    /* of rows with coefficients that are off, or not finite */
 };
 
-/* One row; `expected` is NULL where the path has no expectation. Lists are `coefficients` long. */
-void mhcs_evidence_add(struct mhcs_evidence *evidence, float rel, const struct mhcs_noise *expected,
-                       const float *production, const float *reference, uint32_t coefficients);
+void mhcs_evidence_add(struct mhcs_evidence *evidence, const struct mhcs_look *look);
 void mhcs_evidence_merge(struct mhcs_evidence *evidence, const struct mhcs_evidence *other);
 double mhcs_evidence_rms(const struct mhcs_evidence *evidence);
 /* Standard error of the mean of rel^2, over that mean; NaN under 2 rows or without any error. */
@@ -56,9 +59,11 @@ enum mhcs_cause {
     MHCS_CAUSE_NONE,
     MHCS_CAUSE_ROWS,        /* too few rows */
     MHCS_CAUSE_EXPECTATION, /* no expectation for the declared path */
-    MHCS_CAUSE_ISOLATED,    /* single rows far above expectation */
+    MHCS_CAUSE_KIND,        /* partial sums in a narrow type, which was not allowed */
+    MHCS_CAUSE_ISOLATED,    /* fewer wrong rows than MHCS_WRONG_ROWS, beside right ones */
     MHCS_CAUSE_RATIO,
     MHCS_CAUSE_CLASS, /* coarser than declared */
+    MHCS_CAUSE_WRONG, /* wrong rows beside right ones */
     MHCS_CAUSE_NONFINITE,
 };
 

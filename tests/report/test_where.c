@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns of wrong rows are found, and no pattern where there is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/report/random.h"
+#include "tools/report/where.h"
+
+/* Sampled rows: as the sampler takes them, one of each equal stretch of a call. */
+static void sample_call(struct mhcs_where *where, uint64_t *state, int32_t tokens, int32_t rows,
+                        bool (*wrong)(int32_t row, int32_t tokens))
+{
+    for (int32_t i = 0; i < rows; i++) {
+        const int32_t begin = (int32_t)((int64_t)i * tokens / rows);
+        const int32_t end = (int32_t)((int64_t)(i + 1) * tokens / rows);
+        const int32_t row = begin + (int32_t)pick(state, (size_t)(end - begin));
+        const struct mhcs_place place = {.row = row,
+                                         .tokens = tokens,
+                                         .off = wrong(row, tokens) ? 6 : 0,
+                                         .wrong = MHCS_WRONG_FEW};
+
+        mhcs_where_add(where, &place);
+    }
+}
+
+static bool is_odd(int32_t row, int32_t tokens)
+{
+    return row % 2 == 1;
+}
+
+static bool is_first_of_32(int32_t row, int32_t tokens)
+{
+    return row % 32 == 0;
+}
+
+static bool is_in_tail(int32_t row, int32_t tokens)
+{
+    return row >= tokens - tokens % 64;
+}
+
+static bool is_of_one_tile(int32_t row, int32_t tokens)
+{
+    return row >= 48 && row < 64;
+}
+
+static bool is_anywhere(int32_t row, int32_t tokens)
+{
+    return mhcs_mix64((uint64_t)row * 7919 + (uint64_t)tokens) % 5 == 0;
+}
+
+static const struct {
+    bool (*wrong)(int32_t row, int32_t tokens);
+    const char *said;
+} cases[] = {
+    {is_odd, "odd token rows"},
+    {is_first_of_32, "every 32nd token row (0, 32, ...)"},
+    {is_in_tail, "the token rows behind a call's last whole tile of 64"},
+    {is_of_one_tile, "token rows 48 to 63"},
+    {is_anywhere, "token rows"},
+};
+
+static void patterns_are_found_in_sampled_rows(void **unused)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mhcs_where where = {0}, half = {0};
+        uint64_t state = test_seed(cases[i].said);
+        struct mhcs_pattern pattern;
+        char *text;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        assert_non_null(out);
+        for (int call = 0; call < 200; call++)
+            sample_call(call % 2 ? &where : &half, &state, 100 + (int32_t)pick(&state, 1000), 32,
+                        cases[i].wrong);
+        mhcs_where_merge(&where, &half);
+        pattern = mhcs_where_pattern(&where);
+        mhcs_pattern_say(out, &pattern);
+        fputs("; ", out);
+        mhcs_where_say_coefficients(out, &where);
+        fclose(out);
+        if (strncmp(text, cases[i].said, strlen(cases[i].said)) != 0 ||
+            strcmp(text + strlen(cases[i].said), "; coefficients 1 (pre[1]) and 2 (pre[2])") != 0)
+            fail_msg("'%s' instead of '%s'", text, cases[i].said);
+        free(text);
+    }
+}
+
+/* Two of two rows are odd in a quarter of all runs. */
+static void two_rows_make_no_pattern(void **unused)
+{
+    struct mhcs_where where = {0};
+    uint64_t state = test_seed("two rows");
+
+    sample_call(&where, &state, 1000, 100, is_of_one_tile);
+    for (int i = 0; i < 4; i++)
+        where.wrong[i] = where.coefficient[i] = 0;
+    memset(where.off, 0, sizeof(where.off));
+    where.off[1] = 2;
+    where.last = 999;
+    where.first_down = INT32_MAX - 1;
+    memset(where.tail_off, 0, sizeof(where.tail_off));
+    for (int i = 0; i < MHCS_WHERE_PERIOD; i++)
+        where.rows[i] = i % 4 == 1 ? 100 : 1;
+    assert_int_equal(mhcs_where_pattern(&where).kind, MHCS_ANYWHERE);
+}
+
+static void parts_merged_in_any_order_are_the_whole(void **unused)
+{
+    struct mhcs_where parts[8] = {0}, one = {0}, other = {0};
+    uint64_t state = test_seed("merge");
+    size_t order[8];
+
+    for (size_t i = 0; i < 8; i++)
+        sample_call(&parts[i], &state, 1 + (int32_t)pick(&state, 3000), 1, is_odd);
+    for (size_t i = 0; i < 8; i++)
+        mhcs_where_merge(&one, &parts[i]);
+    shuffle(&state, order, 8);
+    for (size_t i = 0; i < 8; i++)
+        mhcs_where_merge(&other, &parts[order[i]]);
+    assert_memory_equal(&one, &other, sizeof(one));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_are_found_in_sampled_rows),
+        cmocka_unit_test(two_rows_make_no_pattern),
+        cmocka_unit_test(parts_merged_in_any_order_are_the_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -60,6 +60,35 @@ static void threads_that_have_ended_are_counted(void **state)
     assert_counted(seen, matched, 3 * MANY_THREADS);
 }
 
+#define COUNTS      2000000
+#define FEW_THREADS 4
+
+static void *count_many_times(void *start)
+{
+    pthread_barrier_wait(start);
+    for (int i = 0; i < COUNTS; i++) {
+        mhcs_count(MHCS_SEEN);
+    }
+    return NULL;
+}
+
+static void threads_that_count_at_the_same_time_lose_nothing(void **state)
+{
+    const uint64_t seen = mhcs_counter_value(MHCS_SEEN);
+    pthread_t threads[FEW_THREADS];
+    pthread_barrier_t together;
+
+    assert_int_equal(pthread_barrier_init(&together, NULL, FEW_THREADS), 0);
+    for (int i = 0; i < FEW_THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, count_many_times, &together), 0);
+    }
+    for (int i = 0; i < FEW_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_barrier_destroy(&together);
+    assert_int_equal(mhcs_counter_value(MHCS_SEEN) - seen, (uint64_t)FEW_THREADS * COUNTS);
+}
+
 static void *find_out_if_crowded(void *arg)
 {
     mhcs_count(MHCS_SEEN);
@@ -172,6 +201,7 @@ static void the_first_count_of_a_thread_leaves_errno_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_that_count_at_the_same_time_lose_nothing),
         cmocka_unit_test(threads_that_have_ended_are_counted),
         cmocka_unit_test(the_tallies_of_dead_threads_are_used_again),
         cmocka_unit_test(the_first_count_of_a_thread_leaves_errno_alone),

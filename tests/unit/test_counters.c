@@ -60,7 +60,7 @@ static void threads_that_have_ended_are_counted(void **state)
     assert_counted(seen, matched, 3 * MANY_THREADS);
 }
 
-#define COUNTS      2000000
+#define COUNTS      10000000 /* longer than a thread runs undisturbed */
 #define FEW_THREADS 4
 
 static void *count_many_times(void *start)

@@ -7,7 +7,6 @@
 #include "words.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "fakecudart.h"
 
@@ -210,6 +209,5 @@ int main(void)
         cmocka_unit_test(with_nothing_under_way_everything_passes_unseen_again),
     };
 
-    setenv("MHCSHADOW_GRAPHS", "1", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

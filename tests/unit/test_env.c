@@ -317,6 +317,8 @@ static void the_reference_has_three_back_ends(void **state)
 
 static void graphs_are_followed_or_not(void **state)
 {
+    READ("MHCSHADOW_ROWS=16");
+    assert_true(settings.graphs);
     READ("MHCSHADOW_GRAPHS=1");
     assert_silent();
     assert_true(settings.graphs);
@@ -324,7 +326,7 @@ static void graphs_are_followed_or_not(void **state)
     assert_silent();
     assert_false(settings.graphs);
     READ("MHCSHADOW_GRAPHS=2");
-    WARNED("MHCSHADOW_GRAPHS=2", "0 or 1", "using");
+    WARNED("MHCSHADOW_GRAPHS=2", "0 or 1", "using 1");
 }
 
 static void what_this_version_lacks_is_ignored_and_said(void **state)

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     argp_err_exit_status = MHCS_EXIT_USAGE;
     argp_program_version = "mhcshadow-report " MHCS_VERSION;
     if (argc > 1 && is_general_help(argv[1]))
-        return print_help(argc, argv);
+        return (int)print_help(argc, argv);
     if (argc > 1 && !verb && is_unknown_verb(argv[1])) {
         fprintf(stderr, "mhcshadow-report: %s: neither a trace nor a verb; the verbs are", argv[1]);
         for (size_t i = 0; i < VERBS; i++)
@@ -104,8 +104,8 @@ int main(int argc, char **argv)
         return MHCS_EXIT_USAGE;
     }
     if (!verb)
-        return finish(verbs[0].verb->run(argc, argv));
+        return (int)finish(verbs[0].verb->run(argc, argv));
     snprintf(name, sizeof(name), "mhcshadow-report %s", argv[1]);
     argv[1] = name;
-    return finish(verb->run(argc - 1, argv + 1));
+    return (int)finish(verb->run(argc - 1, argv + 1));
 }

@@ -159,5 +159,43 @@ class Views(Figures):
             self.assertEqual(pre.split()[:4], [f"{v:.4g}" for v in production[i][:4]])
 
 
+    def test_hist_counts_the_rows_of_each_bin(self):
+        folder = self.make_in("a", "one_site")
+        values = column(table(folder), "checkpoint_rel")
+        out = run("hist", folder)[1]
+        edges = np.array([2.0**e * (1 + s / 32) for e in range(-30, 0) for s in (0, 6, 13, 22)])
+        bins = re.findall(rf"^ +({NUMBER}) +({NUMBER}) +(\d+)  ", out, re.MULTILINE)
+        self.assertEqual(sum(int(count) for *_, count in bins), len(values))
+        for low, high, count in bins:
+            low, high = (edges[np.argmin(np.abs(edges - float(edge)))] for edge in (low, high))
+            self.assertEqual(int(count), np.sum((values >= low) & (values < high)))
+
+    def test_hist_has_the_percentiles_and_their_standard_errors(self):
+        folder = self.make_in("a", "clean")
+        values = np.sort(column(table(folder), "checkpoint_rel"))
+        shown = {name: (float(value), float(error)) for name, value, error in
+                 re.findall(rf"^  (rms|p\d+) +({NUMBER}) +({NUMBER})", run("hist", folder)[1], re.MULTILINE)}
+        self.assert_near(shown["rms"][0], rms(values), 1e-3)
+        self.assert_near(shown["rms"][1], np.std(values**2, ddof=1) / math.sqrt(len(values)) / (2 * rms(values)), 1e-3)
+        random = np.random.default_rng(1)
+        for name, share in (("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            rank = math.ceil(share * len(values)) - 1
+            self.assert_near(shown[name][0], values[rank], 1 / 64 + 1e-3)
+            again = [np.sort(random.choice(values, len(values)))[rank] for _ in range(400)]
+            self.assertLess(abs(math.log(shown[name][1] / np.std(again))), math.log(1.8), name)
+
+    def test_the_expected_distribution_is_that_of_rounded_gaussian_rows(self):
+        random = np.random.default_rng(2)
+        c = random.standard_normal((200000, 24)).astype(np.float32)
+        bits = c.view(np.uint32)
+        rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+        rel = np.linalg.norm(rounded - c, axis=1) / np.linalg.norm(c, axis=1)
+        out = run("hist", "--against=operands", "--site=layers.*", self.make_in("a", "clean"))[1]
+        shown = dict(re.findall(rf"^  (rms|p\d+) +{NUMBER} +{NUMBER} +({NUMBER})$", out, re.MULTILINE))
+        self.assert_near(float(shown["rms"]), rms(rel), 0.01)
+        for name, share in (("p1", 0.01), ("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            self.assert_near(float(shown[name]), np.quantile(rel, share), 0.03)
+
+
 if __name__ == "__main__":
     main()

@@ -35,5 +35,44 @@ class Top(Case):
             self.assertIn(said, err)
 
 
+class Hist(Case):
+    def test_a_clean_run_lies_beside_what_is_expected(self):
+        out = self.assert_report("hist_clean", 0, "hist", "--against=operands", self.make("clean"))
+        self.assertIn("rel against the operands: 896 rows at 14 sites and phases", out)
+
+    def test_one_site_in_one_phase_can_be_asked_for(self):
+        out = self.assert_report("hist_one_site", 1, "hist", "--site=layers.1.hc_ffn*", "--phase=decode", self.make("one_site"))
+        self.assertIn(": 64 rows at 1 sites and phases", out)
+
+    def test_other_metrics_have_no_expectation(self):
+        out = self.assert_report("hist_y", 0, "hist", "--metric=y_rel", self.make("clean"))
+        self.assertIn("No expected distribution: for rel alone is it known", out)
+
+    def test_an_unknown_path_has_no_expectation_and_is_still_shown(self):
+        code, out, _ = run("hist", self.make("unknown_path"))
+        self.assertEqual(code, 3)
+        self.assertIn("No expected distribution: a declared path has no expectation", out)
+        self.assertIn("p50", out)
+
+    def test_a_selection_without_rows_says_so(self):
+        code, out, _ = run("hist", "--site=nowhere", self.make("clean"))
+        self.assertEqual(code, 3)
+        self.assertIn("No row of these has a value", out)
+
+    def test_a_narrow_terminal_leaves_out_what_is_expected(self):
+        self.make("clean")
+        for width in (60, 80, 100):
+            out = run("hist", "--width", str(width), self.dir)[1]
+            self.assertLessEqual(max(map(len, out.splitlines())), width)
+
+    def test_mistakes_are_named(self):
+        self.make("few")
+        for options, said in ((["--metric=colour"], "--metric colour"), (["--phase=x"], "--phase x"), (["--against=x"], "--against x"),
+                              (["--metric=ulp", "--phase=decode"], "--site and --phase are for rel alone")):
+            code, out, err = run("hist", *options, self.dir)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(said, err)
+
+
 if __name__ == "__main__":
     main()

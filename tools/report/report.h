@@ -18,6 +18,7 @@
     X(summary)                                                                                     \
     X(layers)                                                                                      \
     X(top)                                                                                         \
+    X(hist)                                                                                        \
     X(diff)                                                                                        \
     X(export)                                                                                      \
     X(check)                                                                                       \

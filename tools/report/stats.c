@@ -76,12 +76,18 @@ void mhcs_squares_merge(struct mhcs_squares *squares, const struct mhcs_squares 
         squares->of_exponent[e] += other->of_exponent[e];
 }
 
-static double hist_middle(uint32_t index)
+/* `share` of the way through a bucket. */
+static double hist_value(uint32_t index, double share)
 {
     const int exponent = MHCS_HIST_MIN_EXPONENT + (int)(index >> MHCS_HIST_STEP_BITS);
     const uint32_t step = index & ((1u << MHCS_HIST_STEP_BITS) - 1);
 
-    return ldexp(1 + (step + 0.5) / (1 << MHCS_HIST_STEP_BITS), exponent);
+    return ldexp(1 + (step + share) / (1 << MHCS_HIST_STEP_BITS), exponent);
+}
+
+double mhcs_hist_edge(uint32_t index)
+{
+    return hist_value(index, 0);
 }
 
 void mhcs_hist_merge(struct mhcs_hist *hist, const struct mhcs_hist *other)
@@ -114,7 +120,7 @@ double mhcs_hist_percentile(const struct mhcs_hist *hist, uint32_t per_10000)
         i++;
         assert(i < MHCS_HIST_BUCKETS);
     }
-    return hist_middle(i);
+    return hist_value(i, 0.5);
 }
 
 /* Values taken at a time: few enough for 64 bits to hold the squares of one exponent. */

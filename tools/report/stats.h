@@ -92,6 +92,9 @@ static inline void mhcs_hist_add(struct mhcs_hist *hist, float value)
     else
         hist->bucket[mhcs_hist_index(bits)]++;
 }
+
+/* Where a bucket begins; that of MHCS_HIST_BUCKETS is where the last one ends. */
+double mhcs_hist_edge(uint32_t index);
 void mhcs_hist_merge(struct mhcs_hist *hist, const struct mhcs_hist *other);
 /* The smallest value that at least `per_10000` of 10000 values do not exceed (nearest rank), as
  * the middle of its bucket; NaN if empty. */

@@ -36,13 +36,18 @@ static void print_stat(FILE *out, const char *label, const struct mhcs_stat *sta
     char number[COLUMNS][MHCS_NUMBER_BYTES];
     const char *text[COLUMNS] = {[INDENT] = "", [LABEL] = label};
 
-    if (stat->hist.count == 0)
-        return;
     text[RMS] = mhcs_text_number(mhcs_stat_rms(stat), number[RMS]);
     for (size_t i = P50; i < COLUMNS; i++)
         text[i] = mhcs_text_number(mhcs_stat_percentile(stat, percentiles[i]), number[i]);
     mhcs_table_fit(&table, percentile_columns, COLUMNS, mhcs_term_width());
     mhcs_table_line(out, &table, text);
+}
+
+const char *mhcs_report_reference(enum mhcs_path reference)
+{
+    return reference == MHCS_OPERANDS
+               ? "an fp32 GEMM of the same operands (operands)"
+               : "an fp32 GEMM with the checkpoint's fp32 weights (checkpoint)";
 }
 
 struct shown {
@@ -68,40 +73,70 @@ static const struct shown mapped[] = {
     {MHCS_METRIC(y_cosdist), "y, 1 - cosine"},
 };
 
-static void print_shown(FILE *out, const struct mhcs_stat *metric, const struct shown *shown,
-                        size_t count)
+/* Lines being put together. */
+struct lines {
+    struct mhcs_error_line *line;
+    size_t count;
+    const char *heading;
+};
+
+static void add(struct lines *lines, const char *label, const struct mhcs_stat *stat)
 {
-    for (size_t i = 0; i < count; i++)
-        print_stat(out, shown[i].label, &metric[shown[i].metric]);
+    struct mhcs_error_line *line = &lines->line[lines->count];
+
+    if (stat->hist.count == 0)
+        return;
+    lines->count++;
+    line->heading = lines->heading;
+    line->stat = stat;
+    snprintf(line->label, sizeof(line->label), "%s", label);
 }
 
-static void print_reference(FILE *out, const struct mhcs_report *report, enum mhcs_path reference)
+static void add_shown(struct lines *lines, const struct mhcs_stat *metric,
+                      const struct shown *shown, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add(lines, shown[i].label, &metric[shown[i].metric]);
+}
+
+size_t mhcs_report_error_lines(const struct mhcs_report *report, enum mhcs_path reference,
+                               struct mhcs_error_line *ret_lines)
 {
     const struct mhcs_collect *collect = report->collect;
     const struct mhcs_stat *metric = collect->metric[reference];
+    struct lines lines = {.line = ret_lines, .heading = "raw GEMM output, per row"};
 
-    fputs(mhcs_colour(MHCS_BOLD), out);
-    mhcs_text_wrap(out, "Errors against ",
-                   reference == MHCS_OPERANDS
-                       ? "an fp32 GEMM of the same operands (operands)"
-                       : "an fp32 GEMM with the checkpoint's fp32 weights (checkpoint)");
-    fputs(mhcs_colour(MHCS_PLAIN), out);
-    print_heading(out, "raw GEMM output, per row");
-    print_shown(out, metric, raw, sizeof(raw) / sizeof(raw[0]));
+    add_shown(&lines, metric, raw, sizeof(raw) / sizeof(raw[0]));
     for (size_t i = 0; i < collect->paths && collect->paths > 1; i++) {
         char label[MHCS_PATH_BYTES + 8];
 
         snprintf(label, sizeof(label), "rel %s", collect->path[i]->text);
-        print_stat(out, label, &collect->path[i]->rel[reference]);
+        add(&lines, label, &collect->path[i]->rel[reference]);
     }
-    print_heading(out, "in bf16 ulps, per coefficient");
-    print_stat(out, "ulp (floored at the row's rms)", &collect->ulp[reference]);
-    print_stat(out, "ulp of its own size", &collect->ulp_own[reference]);
-    print_heading(out, report->facts.neutral_model ? "maps with scale 1, base 0"
-                                                   : "after the maps and Sinkhorn");
-    print_shown(out, metric, mapped, sizeof(mapped) / sizeof(mapped[0]));
+    lines.heading = "in bf16 ulps, per coefficient";
+    add(&lines, "ulp (floored at the row's rms)", &collect->ulp[reference]);
+    add(&lines, "ulp of its own size", &collect->ulp_own[reference]);
+    lines.heading =
+        report->facts.neutral_model ? "maps with scale 1, base 0" : "after the maps and Sinkhorn";
+    add_shown(&lines, metric, mapped, sizeof(mapped) / sizeof(mapped[0]));
     if (reference == MHCS_OPERANDS)
-        print_stat(out, "row sum of comb, difference", &collect->defect);
+        add(&lines, "row sum of comb, difference", &collect->defect);
+    return lines.count;
+}
+
+static void print_reference(FILE *out, const struct mhcs_report *report, enum mhcs_path reference)
+{
+    struct mhcs_error_line line[MHCS_ERROR_LINES_MAX];
+    const size_t lines = mhcs_report_error_lines(report, reference, line);
+
+    fputs(mhcs_colour(MHCS_BOLD), out);
+    mhcs_text_wrap(out, "Errors against ", mhcs_report_reference(reference));
+    fputs(mhcs_colour(MHCS_PLAIN), out);
+    for (size_t i = 0; i < lines; i++) {
+        if (i == 0 || line[i].heading != line[i - 1].heading)
+            print_heading(out, line[i].heading);
+        print_stat(out, line[i].label, line[i].stat);
+    }
     fputc('\n', out);
 }
 
@@ -114,9 +149,7 @@ void mhcs_report_errors(FILE *out, const struct mhcs_report *report)
     if (report->collect->reference_rows[r] > 0)
         print_reference(out, report, r);
     if (report->collect->reference_rows[MHCS_CHECKPOINT] == 0)
-        mhcs_text_wrap(out, "  ",
-                       "No checkpoint was compared: what rounding of the stored weights costs is "
-                       "not in these numbers.");
+        mhcs_text_wrap(out, "  ", MHCS_NO_CHECKPOINT);
     snprintf(note, sizeof(note),
              "Percentiles are within %.1f %%; rms and max are exact. A head has 4 coefficients, no "
              "post, no comb.",

@@ -97,4 +97,24 @@ void mhcs_report_noise(FILE *out, const struct mhcs_report *report);
 /* The last lines: thresholds in use, then the verdict. */
 void mhcs_report_verdict(FILE *out, const struct mhcs_report *report);
 
+/* The same as text without line breaks, for other forms of a report. */
+void mhcs_report_sentence(FILE *out, const struct mhcs_report *report);
+void mhcs_report_thresholds(FILE *out, const struct mhcs_report *report);
+
+#define MHCS_SIMULATED "SIMULATED GPU: these numbers come from the CPU simulation, not from a GPU."
+#define MHCS_NO_CHECKPOINT                                                                         \
+    "No checkpoint was compared: what rounding of the stored weights costs is not in these "       \
+    "numbers."
+
+/* The error figures against one reference in the summary's order, those with values. */
+struct mhcs_error_line {
+    const char *heading; /* the same pointer for those that stand together */
+    char label[MHCS_PATH_BYTES + 8];
+    const struct mhcs_stat *stat;
+};
+#define MHCS_ERROR_LINES_MAX (MHCS_METRICS + MHCS_COLLECT_PATHS_MAX + 4)
+size_t mhcs_report_error_lines(const struct mhcs_report *report, enum mhcs_path reference,
+                               struct mhcs_error_line *ret_lines);
+const char *mhcs_report_reference(enum mhcs_path reference); /* what errors are against, in words */
+
 #endif

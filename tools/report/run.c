@@ -103,9 +103,7 @@ void mhcs_report_run(FILE *out, const struct mhcs_report *report)
     fprintf(out, "%sWhat ran%s (%zu trace%s)\n", mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN),
             report->files.count, report->files.count == 1 ? "" : "s");
     if (report->facts.simulated)
-        mhcs_text_wrap(
-            out, "  ",
-            "SIMULATED GPU: these numbers come from the CPU simulation, not from a GPU.");
+        mhcs_text_wrap(out, "  ", MHCS_SIMULATED);
     print_processes(out, &report->facts);
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
         print_distinct(out, mhcs_fact_label[i], &report->facts.fact[i]);

@@ -11,12 +11,12 @@ static enum mhcs_colour status_colour(enum mhcs_status status)
     return status == MHCS_PASS ? MHCS_GREEN : status == MHCS_FAIL ? MHCS_RED : MHCS_YELLOW;
 }
 
-static void print_thresholds(FILE *out, const struct mhcs_conclusion *conclusion)
+void mhcs_report_thresholds(FILE *out, const struct mhcs_report *report)
 {
-    char text[768];
+    const struct mhcs_conclusion *conclusion = &report->conclusion;
 
-    snprintf(
-        text, sizeof(text),
+    fprintf(
+        out,
         "PASS up to R %.1f, WARN up to %.1f, FAIL above, or NaN/Inf in production alone, or a "
         "coarser kind of rounding than declared; INSUFFICIENT under %d rows. Excesses count "
         "if significant at %.2g over all %zu groups (Holm). Sites and phases judged %zu, with "
@@ -25,10 +25,31 @@ static void print_thresholds(FILE *out, const struct mhcs_conclusion *conclusion
         "type without leave: WARN.",
         MHCS_PASS_RATIO, MHCS_WARN_RATIO, MHCS_MIN_ROWS, MHCS_ALPHA, conclusion->groups,
         conclusion->tested, conclusion->insufficient, MHCS_OFF_RATIO, MHCS_WRONG_ROWS);
-    mhcs_text_wrap(out, "  thresholds: ", text);
 }
 
-static void print_conclusion(FILE *out, const struct mhcs_report *report)
+void mhcs_report_sentence(FILE *out, const struct mhcs_report *report)
+{
+    fputs(report->conclusion.sentence, out);
+    for (int p = 0; p < MHCS_PHASES; p++)
+        if (report->collect->phase_rows[p] == 0)
+            fprintf(out, " Nothing is known about %s: no row of it was seen.",
+                    mhcs_phase_name((enum mhcs_phase)p));
+    if (mhcs_facts_weights_differ(&report->facts))
+        fputs(
+            " But not all of the server's weights are the checkpoint's: `mhcshadow-report summary` "
+            "names them.",
+            out);
+    if (report->facts.neutral_model)
+        fputs(" The errors after the maps are those of a neutral layer (scale 1, base 0), not of "
+              "this model's own.",
+              out);
+    if (report->damaged > 0)
+        fprintf(out, " %zu of %zu traces are damaged or unreadable; this is from what is left.",
+                report->damaged, report->files.count);
+}
+
+static void wrap(FILE *out, const char *label, void (*write)(FILE *, const struct mhcs_report *),
+                 const struct mhcs_report *report)
 {
     char *text = NULL;
     size_t size;
@@ -36,25 +57,9 @@ static void print_conclusion(FILE *out, const struct mhcs_report *report)
 
     if (!stream)
         return;
-    fputs(report->conclusion.sentence, stream);
-    for (int p = 0; p < MHCS_PHASES; p++)
-        if (report->collect->phase_rows[p] == 0)
-            fprintf(stream, " Nothing is known about %s: no row of it was seen.",
-                    mhcs_phase_name((enum mhcs_phase)p));
-    if (mhcs_facts_weights_differ(&report->facts))
-        fputs(
-            " But not all of the server's weights are the checkpoint's: `mhcshadow-report summary` "
-            "names them.",
-            stream);
-    if (report->facts.neutral_model)
-        fputs(" The errors after the maps are those of a neutral layer (scale 1, base 0), not of "
-              "this model's own.",
-              stream);
-    if (report->damaged > 0)
-        fprintf(stream, " %zu of %zu traces are damaged or unreadable; this is from what is left.",
-                report->damaged, report->files.count);
+    write(stream, report);
     if (!fclose(stream))
-        mhcs_text_wrap(out, "  ", text);
+        mhcs_text_wrap(out, label, text);
     free(text);
 }
 
@@ -63,10 +68,10 @@ void mhcs_report_verdict(FILE *out, const struct mhcs_report *report)
     const enum mhcs_status status = report->conclusion.status;
 
     fprintf(out, "%sVerdict%s\n", mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN));
-    print_thresholds(out, &report->conclusion);
+    wrap(out, "  thresholds: ", mhcs_report_thresholds, report);
     fprintf(out, "\n  %s%s%s\n", mhcs_colour(status_colour(status)), mhcs_status_name(status),
             mhcs_colour(MHCS_PLAIN));
-    print_conclusion(out, report);
+    wrap(out, "  ", mhcs_report_sentence, report);
 }
 
 static enum mhcs_exit run(int argc, char **argv)

@@ -197,6 +197,27 @@ static void the_standard_error_is_that_of_the_textbook(void **unused)
     assert_true(fabs(mhcs_moments_standard_error(&moments) - sqrt(32.0 / 7 / 8)) < 1e-12);
 }
 
+static void a_bucket_ends_where_the_next_begins_and_has_its_middle_between(void **unused)
+{
+    static struct mhcs_hist hist;
+    uint64_t state = test_seed("edges");
+
+    assert_true(mhcs_hist_edge(0) == 0x1p-80);
+    assert_true(mhcs_hist_edge(MHCS_HIST_BUCKETS) == 0x1p24);
+    for (int n = 0; n < 200; n++) {
+        const float value = (float)ldexp(1 + uniform(&state), (int)pick(&state, 100) - 78);
+        uint32_t i = 0;
+
+        while (mhcs_hist_edge(i + 1) <= (double)value)
+            i++;
+        hist = (struct mhcs_hist){0};
+        mhcs_hist_add(&hist, value);
+        assert_int_equal(hist.bucket[i], 1);
+        assert_true(mhcs_hist_percentile(&hist, 5000) ==
+                    (mhcs_hist_edge(i) + mhcs_hist_edge(i + 1)) / 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +230,7 @@ int main(void)
         cmocka_unit_test(an_empty_statistic_has_no_value),
         cmocka_unit_test(statistics_merge_to_the_same_bytes_in_every_order),
         cmocka_unit_test(the_standard_error_is_that_of_the_textbook),
+        cmocka_unit_test(a_bucket_ends_where_the_next_begins_and_has_its_middle_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

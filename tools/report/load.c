@@ -26,6 +26,39 @@ static void note_scans(struct mhcs_report *report, const struct mhcs_reading *re
     }
 }
 
+/* By all that a process says, so that names of files don't matter. */
+static int compare_processes(const void *left, const void *right)
+{
+    const struct mhcs_process *a = left, *b = right;
+    int order = strverscmp(a->origin.host, b->origin.host);
+
+    if (!order)
+        order = (a->origin.pid > b->origin.pid) - (a->origin.pid < b->origin.pid);
+    if (!order)
+        order = strcmp(a->origin.label, b->origin.label);
+    if (!order)
+        order = (a->rows > b->rows) - (a->rows < b->rows);
+    return order ? order : memcmp(a->counter, b->counter, sizeof(a->counter));
+}
+
+static int note_processes(struct mhcs_report *report, const struct mhcs_reading *reading)
+{
+    report->process = calloc(report->files.count + 1, sizeof(*report->process));
+    if (!report->process)
+        return -ENOMEM;
+    for (size_t i = 0; i < report->files.count; i++) {
+        const struct mhcs_facts *facts = mhcs_reading_own_facts(reading, i);
+        struct mhcs_process *process = &report->process[i];
+
+        process->origin = *mhcs_reading_origin(reading, i);
+        process->rows = mhcs_reading_scan(reading, i)->rows;
+        process->counted = facts->counted;
+        memcpy(process->counter, facts->counter, sizeof(process->counter));
+    }
+    qsort(report->process, report->files.count, sizeof(*report->process), compare_processes);
+    return 0;
+}
+
 static int read_all(struct mhcs_report *report, const struct mhcs_options *options)
 {
     struct mhcs_reading *reading =
@@ -40,6 +73,8 @@ static int read_all(struct mhcs_report *report, const struct mhcs_options *optio
         ret = mhcs_reading_collect(reading, report->collect);
     if (!ret)
         ret = mhcs_reading_facts(reading, &report->facts);
+    if (!ret)
+        ret = note_processes(report, reading);
     if (!ret)
         note_scans(report, reading);
     mhcs_reading_free(reading);
@@ -92,6 +127,7 @@ void mhcs_report_free(struct mhcs_report *report)
     mhcs_conclusion_free(&report->conclusion);
     mhcs_facts_free(&report->facts);
     mhcs_collect_free(report->collect);
+    free(report->process);
     free(report->scan);
     mhcs_files_free(&report->files);
 }

@@ -26,6 +26,7 @@ struct stream {
     struct mhcs_trace_reader *reader; /* NULL: not opened yet, or done with */
     struct mhcs_scan scan, good;      /* good: without the torn tail */
     struct mhcs_facts facts;
+    struct mhcs_origin origin;
     uint64_t pulled, turn; /* numbers drawn, and the one whose turn it is */
     bool ended;            /* nothing is left to pull */
     bool stopped;          /* by damage: what was pulled behind it does not count */
@@ -113,8 +114,10 @@ static bool take(struct stream *stream, struct mhcs_trace_item *item, int *error
     }
     if (*error == -EBADMSG)
         *error = mhcs_trace_reject(stream->reader, item);
-    if (!*error && item->event == MHCS_TRACE_FACTS)
+    if (!*error && item->event == MHCS_TRACE_FACTS) {
+        mhcs_origin_add(&stream->origin, item->facts);
         *error = mhcs_facts_add(&stream->facts, item->facts);
+    }
     if (*error && *error != -ENOMEM) {
         mhcs_scan_fail(&stream->scan, *error);
         *error = 0;
@@ -334,6 +337,16 @@ int mhcs_reading_add(struct mhcs_reading *reading, const char *name)
 const struct mhcs_scan *mhcs_reading_scan(const struct mhcs_reading *reading, size_t i)
 {
     return &reading->stream[i]->scan;
+}
+
+const struct mhcs_facts *mhcs_reading_own_facts(const struct mhcs_reading *reading, size_t i)
+{
+    return &reading->stream[i]->facts;
+}
+
+const struct mhcs_origin *mhcs_reading_origin(const struct mhcs_reading *reading, size_t i)
+{
+    return &reading->stream[i]->origin;
 }
 
 int mhcs_reading_collect(const struct mhcs_reading *reading, struct mhcs_collect *collect)

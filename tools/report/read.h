@@ -7,6 +7,7 @@
 
 #include "tools/report/collect.h"
 #include "tools/report/facts.h"
+#include "tools/report/origin.h"
 #include "tools/report/scan.h"
 
 /* Belongs to one thread, which others help while mhcs_reading_run() runs. */
@@ -28,6 +29,9 @@ int mhcs_reading_run(struct mhcs_reading *reading);
 
 /* What has been read so far. The scan of the i-th file added is good until the next call. */
 const struct mhcs_scan *mhcs_reading_scan(const struct mhcs_reading *reading, size_t i);
+/* The facts of that file alone, and who wrote it; good as long. */
+const struct mhcs_facts *mhcs_reading_own_facts(const struct mhcs_reading *reading, size_t i);
+const struct mhcs_origin *mhcs_reading_origin(const struct mhcs_reading *reading, size_t i);
 /* Adds all rows or facts to these. 0 or -ENOMEM. */
 int mhcs_reading_collect(const struct mhcs_reading *reading, struct mhcs_collect *collect);
 int mhcs_reading_facts(const struct mhcs_reading *reading, struct mhcs_facts *facts);

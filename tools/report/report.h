@@ -10,6 +10,7 @@
 #include "tools/report/conclude.h"
 #include "tools/report/facts.h"
 #include "tools/report/input.h"
+#include "tools/report/origin.h"
 #include "tools/report/scan.h"
 
 /* Every verb, in the order of --help. Each is one file, VERB.c, that defines a struct mhcs_verb of
@@ -65,10 +66,19 @@ void mhcs_options_parse(const struct mhcs_verb *verb, int argc, char **argv,
 unsigned long mhcs_options_number(const struct argp_state *state, const char *option,
                                   const char *text, unsigned long low, unsigned long high);
 
+/* Who wrote a trace, and what that process counted. */
+struct mhcs_process {
+    struct mhcs_origin origin;
+    uint64_t rows;
+    bool counted;
+    uint64_t counter[MHCS_COUNTERS];
+};
+
 /* All traces, read. */
 struct mhcs_report {
     struct mhcs_files files;
-    struct mhcs_scan *scan; /* one per file */
+    struct mhcs_scan *scan;       /* one per file */
+    struct mhcs_process *process; /* one per file, in an order of their own */
     struct mhcs_collect *collect;
     struct mhcs_facts facts;
     struct mhcs_conclusion conclusion; /* if there are rows */
@@ -84,8 +94,11 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
 void mhcs_report_free(struct mhcs_report *report);
 enum mhcs_exit mhcs_report_exit(const struct mhcs_report *report);
 
-/* Nothing was compared: says so, with what to check. */
+/* Nothing was compared: says so, what is known all the same, and what to check. The first and the
+ * last of these stand alone too. */
 void mhcs_report_nothing(FILE *out, const struct mhcs_report *report);
+void mhcs_report_no_rows(FILE *out, const struct mhcs_report *report);
+void mhcs_report_remedy(FILE *out, const struct mhcs_report *report);
 /* Lines about damaged, torn, or capped files; nothing if there are none. */
 void mhcs_report_troubles(FILE *out, const struct mhcs_report *report);
 /* Sections of the summary. */
@@ -96,6 +109,13 @@ void mhcs_report_errors(FILE *out, const struct mhcs_report *report);
 void mhcs_report_noise(FILE *out, const struct mhcs_report *report);
 /* The last lines: thresholds in use, then the verdict. */
 void mhcs_report_verdict(FILE *out, const struct mhcs_report *report);
+
+/* What makes the run say less than it seems, a sentence each; how many there are. `phases`: also
+ * the phases that were not seen, which mhcs_report_sentence() says too. */
+#define MHCS_WARNINGS_MAX 6
+size_t mhcs_report_warnings(const struct mhcs_report *report, bool phases,
+                            const char *ret_warnings[MHCS_WARNINGS_MAX]);
+const char *mhcs_report_reason(int reason); /* of enum mhcs_reason, in words */
 
 /* The same as text without line breaks, for other forms of a report. */
 void mhcs_report_sentence(FILE *out, const struct mhcs_report *report);

@@ -115,7 +115,7 @@ void mhcs_report_run(FILE *out, const struct mhcs_report *report)
 
 /* ---- coverage ---- */
 
-static const char *reason_text(int reason)
+const char *mhcs_report_reason(int reason)
 {
     static const char *const texts[] = {
 #define REASON_TEXT(name, counter, key, level, text) text,
@@ -134,15 +134,8 @@ static void print_reasons(FILE *out, const struct mhcs_facts *facts)
         if (facts->reason[i] == 0)
             continue;
         snprintf(label, sizeof(label), "  %" PRIu64 "x ", facts->reason[i]);
-        mhcs_text_wrap(out, label, reason_text(i));
+        mhcs_text_wrap(out, label, mhcs_report_reason(i));
     }
-}
-
-static void warn(FILE *out, const char *text)
-{
-    fputs(mhcs_colour(MHCS_YELLOW), out);
-    mhcs_text_wrap(out, "  WARNING: ", text);
-    fputs(mhcs_colour(MHCS_PLAIN), out);
 }
 
 /* What ran without a call: the launches of CUDA graphs. */
@@ -162,7 +155,6 @@ static void print_graphs(FILE *out, const uint64_t *counter)
 static void print_counters(FILE *out, const struct mhcs_facts *facts)
 {
     const uint64_t *counter = facts->counter;
-    const uint64_t sampled = counter[MHCS_SAMPLED] + counter[MHCS_REPLAY_SAMPLED];
 
     print_wrapped(out, "  calls: ",
                   "seen %" PRIu64 ", matched %" PRIu64 ", sampled %" PRIu64 ", dropped %" PRIu64
@@ -171,16 +163,6 @@ static void print_counters(FILE *out, const struct mhcs_facts *facts)
                   counter[MHCS_DROPPED], counter[MHCS_CAPTURED], counter[MHCS_FAILED]);
     print_graphs(out, counter);
     print_reasons(out, facts);
-    if (counter[MHCS_MATCHED] == 0)
-        warn(out, "no call had the shape of an mHC mixing GEMM.");
-    if (counter[MHCS_CAPTURED] + counter[MHCS_UNFOLLOWED] > sampled)
-        warn(out, "most calls that were due were captured into CUDA graphs and not checked: the "
-                  "decode steps of this run were hardly seen. --disable-cuda-graph makes them "
-                  "visible.");
-    if (counter[MHCS_DROPPED] + counter[MHCS_REPLAY_DROPPED] > sampled)
-        warn(out, "most calls that were due were dropped: what was seen may not be typical.");
-    if (counter[MHCS_FAILED] + counter[MHCS_REPLAY_FAILED] > sampled)
-        warn(out, "most calls that were due could not be checked.");
 }
 
 /* Without a checkpoint each process numbers its weight matrices by itself. */
@@ -213,11 +195,6 @@ static void print_rows(FILE *out, const struct mhcs_report *report)
                   "), in the reference %" PRIu64 ", in x %" PRIu64,
                   collect->zero_rows, collect->nonfinite[0], collect->nonfinite_alone,
                   collect->nonfinite[1], collect->nonfinite[2]);
-    for (int p = 0; p < MHCS_PHASES; p++)
-        if (collect->phase_rows[p] == 0)
-            warn(out, p == MHCS_DECODE
-                          ? "no decode row was seen: nothing is known about decode."
-                          : "no prefill row was seen: nothing is known about prefill.");
 }
 
 /* Which back end the check was of. */
@@ -245,6 +222,49 @@ static void print_check(FILE *out, const struct mhcs_report *report)
                       mhcs_text_number(check->max, max), check->hist.count);
 }
 
+size_t mhcs_report_warnings(const struct mhcs_report *report, bool phases,
+                            const char *ret_warnings[MHCS_WARNINGS_MAX])
+{
+    const uint64_t *counter = report->facts.counter, *rows = report->collect->phase_rows;
+    const uint64_t sampled = counter[MHCS_SAMPLED] + counter[MHCS_REPLAY_SAMPLED];
+    const bool counted = report->facts.counted, missing = phases && report->collect->rows > 0;
+    const struct {
+        bool holds;
+        const char *text;
+    } warnings[MHCS_WARNINGS_MAX] = {
+        {counted && counter[MHCS_MATCHED] == 0, "no call had the shape of an mHC mixing GEMM."},
+        {counted && counter[MHCS_CAPTURED] + counter[MHCS_UNFOLLOWED] > sampled,
+         "most calls that were due were captured into CUDA graphs and not checked: the decode "
+         "steps of this run were hardly seen. --disable-cuda-graph makes them visible."},
+        {counted && counter[MHCS_DROPPED] + counter[MHCS_REPLAY_DROPPED] > sampled,
+         "most calls that were due were dropped: what was seen may not be typical."},
+        {counted && counter[MHCS_FAILED] + counter[MHCS_REPLAY_FAILED] > sampled,
+         "most calls that were due could not be checked."},
+        {missing && rows[MHCS_PREFILL] == 0,
+         "no prefill row was seen: nothing is known about prefill."},
+        {missing && rows[MHCS_DECODE] == 0,
+         "no decode row was seen: nothing is known about decode."},
+    };
+    size_t count = 0;
+
+    for (size_t i = 0; i < MHCS_WARNINGS_MAX; i++)
+        if (warnings[i].holds)
+            ret_warnings[count++] = warnings[i].text;
+    return count;
+}
+
+static void print_warnings(FILE *out, const struct mhcs_report *report)
+{
+    const char *warnings[MHCS_WARNINGS_MAX];
+    const size_t count = mhcs_report_warnings(report, true, warnings);
+
+    for (size_t i = 0; i < count; i++) {
+        fputs(mhcs_colour(MHCS_YELLOW), out);
+        mhcs_text_wrap(out, "  WARNING: ", warnings[i]);
+        fputs(mhcs_colour(MHCS_PLAIN), out);
+    }
+}
+
 void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
 {
     uint64_t dropped = 0;
@@ -262,5 +282,6 @@ void mhcs_report_coverage(FILE *out, const struct mhcs_report *report)
         print_rows(out, report);
         print_check(out, report);
     }
+    print_warnings(out, report);
     fputc('\n', out);
 }

@@ -61,7 +61,7 @@ void mhcs_report_troubles(FILE *out, const struct mhcs_report *report)
     fputc('\n', out);
 }
 
-static void say_no_traces(FILE *out, const struct mhcs_report *report)
+void mhcs_report_no_rows(FILE *out, const struct mhcs_report *report)
 {
     size_t unreadable = 0;
 
@@ -105,19 +105,24 @@ static void say_what_to_check(FILE *out)
                    "7168 need MHCSHADOW_SHAPES.");
 }
 
+void mhcs_report_remedy(FILE *out, const struct mhcs_report *report)
+{
+    if (report->facts.counter[MHCS_MATCHED] > 0)
+        mhcs_text_wrap(out, "",
+                       "The library was loaded and met mixing GEMMs; the counts say why none of "
+                       "them was compared. Where they say nothing, none was due yet: let the "
+                       "server work, or raise MHCSHADOW_SAMPLE.");
+    else if (report->damaged == 0)
+        say_what_to_check(out);
+}
+
 void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
 {
-    say_no_traces(out, report);
+    mhcs_report_no_rows(out, report);
     fputc('\n', out);
     if (report->facts.processes > 0)
         mhcs_report_run(out, report);
     if (report->facts.counted)
         mhcs_report_coverage(out, report);
-    if (report->facts.counter[MHCS_MATCHED] > 0)
-        mhcs_text_wrap(out, "",
-                       "The library was loaded and met mixing GEMMs; the counts above say why none "
-                       "of them was compared. Where they say nothing, none was due yet: let the "
-                       "server work, or raise MHCSHADOW_SAMPLE.");
-    else if (report->damaged == 0)
-        say_what_to_check(out);
+    mhcs_report_remedy(out, report);
 }

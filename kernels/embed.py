@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a binary file as a C array of 64-bit words: embed.py INPUT NAME > OUTPUT.c
+"""Writes a file as C: embed.py INPUT NAME > OUTPUT.c as an array of 64-bit words, embed.py --text INPUT NAME as a string.
 
 The words keep the array 8-byte aligned, as cuModuleLoadData wants it. (.incbin would be shorter, but ninja then
 keeps the old object when only the binary changes.)
 """
 import struct
 import sys
+
+if sys.argv[1] == "--text":
+    name = sys.argv[3]
+    print(f"extern const char {name}[];\nconst char {name}[] =")
+    for line in open(sys.argv[2], encoding="ascii"):
+        print('    "' + line.rstrip("\n").replace("\\", "\\\\").replace('"', '\\"') + '\\n"')
+    print("    ;")
+    sys.exit(0)
 
 data = open(sys.argv[1], "rb").read()
 name = sys.argv[2]

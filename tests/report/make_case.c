@@ -8,18 +8,18 @@
 #include "tests/trace/make_trace.h"
 
 /* What a process of a server says of itself; host, pid, counters and model differ. */
-#define FACTS_OF(host, pid, model, sites, counters)                                                \
+#define FACTS_OF(host, pid, label, model, sites, counters)                                         \
     "{\"format\":\"mhcshadow\",\"version\":1,\"library\":\"0.1.0\",\"host\":\"" host               \
     "\",\"pid\":" #pid ","                                                                         \
     "\"command\":[\"python3\",\"-m\",\"sglang.launch_server\",\"--tp\",\"2\"],"                    \
-    "\"label\":\"night build\",\"gpu\":{\"name\":\"NVIDIA H200\",\"cc\":\"9.0\",\"sm_count\":132," \
+    "\"label\":\"" label "\",\"gpu\":{\"name\":\"NVIDIA H200\",\"cc\":\"9.0\",\"sm_count\":132,"   \
     "\"simulated\":false},\"driver\":{\"version\":13000,\"simulated\":false},"                     \
     "\"cublas\":{\"path\":\"/usr/lib/libcublas.so.13\",\"version\":130100},"                       \
     "\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"0\"}," model                                      \
     "\"settings\":{\"sample\":0.015625,\"rows\":16,\"reference\":\"kernel\"},"                     \
     "\"sites\":[{\"coefficients\":24,\"k\":16384,\"dtype\":\"bf16\"" sites "}],"                   \
     "\"events\":[{\"event\":\"armed\",\"mode\":\"kernel\",\"slots\":24}]," counters "}"
-#define FACTS(host, pid, model, counters) FACTS_OF(host, pid, model, "", counters)
+#define FACTS(host, pid, model, counters) FACTS_OF(host, pid, "night build", model, "", counters)
 #define OWN_MODEL                                                                                  \
     "\"model\":{\"source\":\"/models/flash\",\"model_type\":\"deepseek_v4\",\"layers\":43,"        \
     "\"hidden\":4096,\"sites\":87,\"missing\":\"\",\"hc_eps\":1e-6,\"norm_eps\":1e-6,"             \
@@ -125,7 +125,7 @@ static int wrong_row(struct make_trace_plan *plan, const char *dir)
 /* A clean run whose weights are not all the checkpoint's. */
 static int wrong_weights(struct make_trace_plan *plan, const char *dir)
 {
-    plan->facts = FACTS_OF("node-a", 4711, OWN_MODEL,
+    plan->facts = FACTS_OF("node-a", 4711, "night build", OWN_MODEL,
                            ",\"name\":\"layers.1.hc_attn_fn*\",\"difference\":\"row 5 (post[1]) is "
                            "negated\"",
                            COUNTERS(90000, 3600, 28, 0, 0));
@@ -215,6 +215,32 @@ static int odd_label(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+/* 64 ranks of a model with 43 layers, one with larger errors. Names of hosts and labels are
+ * anybody's text. */
+static int fleet(struct make_trace_plan *plan, const char *dir)
+{
+    static const int32_t tokens[] = {4, 24, 64, 200, 900, 3000, 8192};
+    static char facts[4096];
+
+    plan->layers = 43;
+    plan->calls = 1;
+    plan->rows = 4;
+    plan->facts = facts;
+    for (int rank = 0; rank < 64; rank++) {
+        snprintf(facts, sizeof(facts),
+                 FACTS_OF("node-%d<b>&", 4711, "<script>alert(1)</script> \\\"canary\\\"",
+                          OWN_MODEL, "", COUNTERS(90000, 3600, 28, 3, 1)),
+                 rank);
+        plan->seed = (uint64_t)rank + 1;
+        plan->tokens = tokens[rank % 7];
+        plan->step = 1000000 * (rank + 1);
+        plan->operands_rel = rank == 13 ? 8e-3 : 1.66e-3;
+        if (write_rank(plan, dir))
+            return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -239,6 +265,7 @@ int main(int argc, char **argv)
         {"long_run", long_run},
         {"longer_run", longer_run},
         {"odd_label", odd_label},
+        {"fleet", fleet},
     };
     struct make_trace_plan plan = make_trace_default();
 

@@ -22,6 +22,7 @@
     X(hist)                                                                                        \
     X(diff)                                                                                        \
     X(export)                                                                                      \
+    X(html)                                                                                        \
     X(check)                                                                                       \
     X(verify)
 

@@ -149,6 +149,10 @@ int main(int argc, char **argv)
         all.matched += workers[i].matched;
         all.refused += workers[i].refused;
     }
+    for (int i = 0; i < STREAMS; i++) {
+        MUST(cuCtxSetCurrent(lanes[i].context));
+        problem_close(&lanes[i].handles);
+    }
     printf("calls %llu seen %llu matched %llu refused %llu\n", (unsigned long long)calls * THREADS,
            (unsigned long long)all.seen, (unsigned long long)all.matched,
            (unsigned long long)all.refused);

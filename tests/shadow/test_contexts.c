@@ -116,7 +116,7 @@ static void sampled_calls(struct rig *rig)
 /* The host's reference and the slow interpreter of a sanitizer add little. */
 static int generations_of(const struct rig *rig)
 {
-#if defined(RIG_SLOW)
+#if defined(RIG_SLOW) || defined(__SANITIZE_ADDRESS__) || RIG_SANITIZER(address)
     return GENERATIONS_MORE;
 #endif
     return rig->settings.reference == MHCS_REFERENCE_KERNEL && !rig_order_is("random")

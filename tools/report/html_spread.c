@@ -5,6 +5,7 @@
 
 #include "tools/report/chart.h"
 #include "tools/report/html.h"
+#include "tools/report/spread.h"
 #include "tools/report/text.h"
 
 #define HEIGHT    220
@@ -17,8 +18,9 @@ struct bins {
     const struct mhcs_stat *stat;
     uint32_t width;       /* buckets in a bin */
     uint32_t first, last; /* bins */
-    struct mhcs_noise noise;
-    bool known; /* there is an expectation: noise */
+    bool known;           /* there is an expectation: */
+    double expected[MHCS_HIST_BUCKETS];
+    double rms; /* of what is expected at most */
 };
 
 static double low_edge(const struct bins *bins, uint32_t bin)
@@ -35,26 +37,13 @@ static uint64_t count_of(const struct bins *bins, uint32_t bin)
     return count;
 }
 
-/* The square of a row's relative error, over its mean as `noise` has it, follows an F distribution
- * with as many degrees of freedom above and below as there are coefficients (noise.h). This is its
- * density over the logarithm of the error. */
-static double density(double rel, double rms)
+static double expected_of(const struct bins *bins, uint32_t bin)
 {
-    const double m = MHCS_COEFFICIENTS;
-    const double u = rel * rel / (rms * rms) * m / (m - 2);
+    double expected = 0;
 
-    return 2 * exp(m / 2 * log(u) - m * log1p(u) - 2 * lgamma(m / 2) + lgamma(m));
-}
-
-static double expected_of(const struct bins *bins, uint32_t bin, double rms)
-{
-    const double low = log(low_edge(bins, bin)), high = log(low_edge(bins, bin + 1));
-    const int parts = 16;
-    double sum = 0;
-
-    for (int i = 0; i < parts; i++)
-        sum += density(exp(low + (high - low) * (i + 0.5) / parts), rms);
-    return sum / parts * (high - low) * (double)bins->stat->hist.count;
+    for (uint32_t i = bin * bins->width; bins->known && i < (bin + 1) * bins->width; i++)
+        expected += bins->expected[i];
+    return expected;
 }
 
 /* From the lowest to the highest value that occurs or is expected once at least. */
@@ -65,24 +54,16 @@ static void choose(struct bins *bins)
 
         bins->first = all;
         bins->last = 0;
-        for (uint32_t i = 0; i + 1 < all; i++) {
-            const bool shown = count_of(bins, i) > 0 ||
-                               (bins->known && (expected_of(bins, i, bins->noise.low) >= 1 ||
-                                                expected_of(bins, i, bins->noise.high) >= 1));
-
-            if (shown && i < bins->first)
+        for (uint32_t i = 0; i < all; i++) {
+            if (count_of(bins, i) == 0 && expected_of(bins, i) < 1)
+                continue;
+            if (i < bins->first)
                 bins->first = i;
-            if (shown)
-                bins->last = i;
+            bins->last = i;
         }
         if (bins->first > bins->last || bins->last - bins->first < BINS_MAX)
             return;
     }
-}
-
-static bool is_range(const struct bins *bins)
-{
-    return bins->noise.high > 1.05 * bins->noise.low;
 }
 
 /* ---- the chart ---- */
@@ -93,17 +74,13 @@ static void draw_bar(FILE *out, const struct bins *bins, uint32_t bin, const str
     const double low = low_edge(bins, bin), high = low_edge(bins, bin + 1);
     const double left = mhcs_scale_at(x, low), right = mhcs_scale_at(x, high);
     const double top = mhcs_scale_at(y, (double)count_of(bins, bin));
-    const bool far = bins->known && low > MHCS_WARN_RATIO * bins->noise.high;
+    const bool far = bins->known && low > MHCS_WARN_RATIO * bins->rms;
     char text[128], expected[48] = "";
 
     if (count_of(bins, bin) == 0)
         return;
-    if (bins->known && is_range(bins))
-        snprintf(expected, sizeof(expected), ", expected %.2g or %.2g",
-                 expected_of(bins, bin, bins->noise.low), expected_of(bins, bin, bins->noise.high));
-    else if (bins->known)
-        snprintf(expected, sizeof(expected), ", expected %.3g",
-                 expected_of(bins, bin, bins->noise.high));
+    if (bins->known)
+        snprintf(expected, sizeof(expected), ", expected %.3g", expected_of(bins, bin));
     snprintf(text, sizeof(text), "%.2e to %.2e: %" PRIu64 " rows%s", low, high, count_of(bins, bin),
              expected);
     mhcs_chart_mark(out, far ? "bar far" : "bar", text,
@@ -112,14 +89,14 @@ static void draw_bar(FILE *out, const struct bins *bins, uint32_t bin, const str
 }
 
 /* Steps, as high as the bars would be. */
-static void draw_expected(FILE *out, const struct bins *bins, double rms, const char *class,
-                          const struct mhcs_scale *x, const struct mhcs_scale *y)
+static void draw_expected(FILE *out, const struct bins *bins, const struct mhcs_scale *x,
+                          const struct mhcs_scale *y)
 {
     char step = 'M';
 
-    fprintf(out, "<path class=\"expect %s\" d=\"", class);
+    fputs("<path class=\"expect\" d=\"", out);
     for (uint32_t i = bins->first; i <= bins->last; i++) {
-        const double expected = expected_of(bins, i, rms);
+        const double expected = expected_of(bins, i);
 
         if (expected < y->low)
             continue;
@@ -139,9 +116,8 @@ static void draw_legend(FILE *out, const struct bins *bins)
     if (bins->known)
         fprintf(out,
                 "<path class=\"expect\" d=\"M%d %dh18\"/>"
-                "<text class=\"tick\" x=\"%d\" y=\"%d\">expected%s</text>",
-                MHCS_CHART_LEFT + 52, HEIGHT - 11, MHCS_CHART_LEFT + 74, HEIGHT - 7,
-                is_range(bins) ? " range" : "");
+                "<text class=\"tick\" x=\"%d\" y=\"%d\">expected</text>",
+                MHCS_CHART_LEFT + 52, HEIGHT - 11, MHCS_CHART_LEFT + 74, HEIGHT - 7);
     fputs("</g>\n", out);
 }
 
@@ -158,8 +134,7 @@ static void draw(FILE *out, const struct bins *bins, const char *id, const char 
 
     for (uint32_t i = bins->first; i <= bins->last; i++) {
         y.high = fmax(y.high, 1.5 * (double)count_of(bins, i));
-        if (bins->known)
-            y.high = fmax(y.high, 1.5 * expected_of(bins, i, bins->noise.high));
+        y.high = fmax(y.high, 1.5 * expected_of(bins, i));
     }
     mhcs_chart_begin(out, id, HEIGHT, title,
                      "Bars: how many rows have a relative error of that size, both axes "
@@ -170,38 +145,41 @@ static void draw(FILE *out, const struct bins *bins, const char *id, const char 
     for (uint32_t i = bins->first; i <= bins->last; i++)
         draw_bar(out, bins, i, &x, &y);
     if (bins->known)
-        draw_expected(out, bins, bins->noise.high, "", &x, &y);
-    if (bins->known && is_range(bins))
-        draw_expected(out, bins, bins->noise.low, "least", &x, &y);
+        draw_expected(out, bins, &x, &y);
     draw_legend(out, bins);
     mhcs_chart_end(out, id, note);
 }
 
 static void print_table(FILE *out, const struct bins *bins, const char *title)
 {
-    static const char *const columns[] = {
-        "from", "to", "rows", "expected at least", "expected at most", NULL};
-    char number[5][MHCS_NUMBER_BYTES];
+    static const char *const columns[] = {"from", "to", "rows", "expected", NULL};
+    char number[4][MHCS_NUMBER_BYTES] = {[3] = "-"};
 
     mhcs_html_table(out, title, columns, true);
     for (uint32_t i = bins->first; i <= bins->last; i++) {
         snprintf(number[2], sizeof(number[2]), "%" PRIu64, count_of(bins, i));
-        snprintf(number[3], sizeof(number[3]), "-");
-        snprintf(number[4], sizeof(number[4]), "-");
-        if (bins->known) {
-            const double a = expected_of(bins, i, bins->noise.low);
-            const double b = expected_of(bins, i, bins->noise.high);
-
-            snprintf(number[3], sizeof(number[3]), "%.3g", fmin(a, b));
-            snprintf(number[4], sizeof(number[4]), "%.3g", fmax(a, b));
-        }
+        if (bins->known)
+            snprintf(number[3], sizeof(number[3]), "%.3g", expected_of(bins, i));
         mhcs_html_row(out,
                       (const char *const[]){mhcs_text_number(low_edge(bins, i), number[0]),
                                             mhcs_text_number(low_edge(bins, i + 1), number[1]),
-                                            number[2], number[3], number[4]},
-                      5);
+                                            number[2], number[3]},
+                      4);
     }
     mhcs_html_table_end(out, true);
+}
+
+/* False: the path has no expectation. */
+static bool expect(struct bins *bins, const struct mhcs_path_line *path, enum mhcs_path reference)
+{
+    struct mhcs_stat scratch;
+    struct mhcs_noise noise;
+
+    if (!path->parsed ||
+        !mhcs_noise_expected(&path->precision, reference, MHCS_COEFFICIENTS, &noise))
+        return false;
+    bins->rms = noise.high;
+    return mhcs_spread_expect(bins->expected, path, reference, &path->against[reference], &scratch);
 }
 
 static void print_path(FILE *out, const struct mhcs_path_line *path, enum mhcs_path reference,
@@ -212,8 +190,7 @@ static void print_path(FILE *out, const struct mhcs_path_line *path, enum mhcs_p
     char id[32], title[160], note[320], rms[MHCS_NUMBER_BYTES], median[MHCS_NUMBER_BYTES];
     char p99[MHCS_NUMBER_BYTES], max[MHCS_NUMBER_BYTES];
 
-    bins.known = path->parsed &&
-                 mhcs_noise_expected(&path->precision, reference, MHCS_COEFFICIENTS, &bins.noise);
+    bins.known = expect(&bins, path, reference);
     choose(&bins);
     snprintf(id, sizeof(id), "spread-%d", number);
     snprintf(title, sizeof(title), "%s, against the %s", path->text,
@@ -243,9 +220,9 @@ void mhcs_html_spread(FILE *out, const struct mhcs_report *report)
 
     mhcs_html_section(out, "spread", "How large");
     fputs("<p>Relative errors of the raw coefficients of a row, one chart for each declared path "
-          "and reference. The expected line is an F distribution about the expected rms (24 "
-          "coefficients); rounding of the output alone scatters a little less, a head's 4 "
-          "coefficients more.</p>\n<div class=\"charts\">\n",
+          "and reference. The line is of rows made up with the roundings of the declared path, at "
+          "the top of its range. Red bars lie more than 4 times above what is expected.</p>\n"
+          "<div class=\"charts\">\n",
           out);
     for (size_t i = 0; i < collect->paths; i++)
         for

@@ -58,7 +58,7 @@ static uint64_t head_rows(const struct mhcs_evidence *evidence)
 }
 
 /* False: the path has no expectation. */
-static bool expect_rows(struct mhcs_spread *spread, const struct mhcs_path_line *path,
+static bool expect_rows(double *expected, const struct mhcs_path_line *path,
                         enum mhcs_path reference, uint32_t coefficients, uint64_t rows,
                         struct mhcs_stat *scratch)
 {
@@ -68,18 +68,19 @@ static bool expect_rows(struct mhcs_spread *spread, const struct mhcs_path_line 
     if (!path->parsed || !mhcs_expect_rel(&path->precision, reference, coefficients, scratch))
         return false;
     for (uint32_t i = 0; i < MHCS_HIST_BUCKETS; i++)
-        spread->expected[i] += (double)scratch->hist.bucket[i] * (double)rows / MHCS_EXPECT_ROWS;
+        expected[i] += (double)scratch->hist.bucket[i] * (double)rows / MHCS_EXPECT_ROWS;
     return true;
 }
 
-static bool expect_path(struct mhcs_spread *spread, const struct mhcs_path_line *path,
+bool mhcs_spread_expect(double expected[MHCS_HIST_BUCKETS], const struct mhcs_path_line *path,
                         enum mhcs_path reference, const struct mhcs_evidence *evidence,
                         struct mhcs_stat *scratch)
 {
     const uint64_t heads = head_rows(evidence);
 
-    return expect_rows(spread, path, reference, MHCS_COEFFICIENTS_HEAD, heads, scratch) &&
-           expect_rows(spread, path, reference, MHCS_COEFFICIENTS, evidence->rows - heads, scratch);
+    return expect_rows(expected, path, reference, MHCS_COEFFICIENTS_HEAD, heads, scratch) &&
+           expect_rows(expected, path, reference, MHCS_COEFFICIENTS, evidence->rows - heads,
+                       scratch);
 }
 
 static void expect(struct mhcs_spread *spread, const struct mhcs_collect *collect,
@@ -98,8 +99,8 @@ static void expect(struct mhcs_spread *spread, const struct mhcs_collect *collec
     for (size_t i = 0; i < collect->paths && !spread->why_not; i++) {
         const struct mhcs_path_line *path = collect->path[i];
 
-        if (!expect_path(spread, path, r, is_everything(selection) ? &path->against[r] : evidence,
-                         scratch))
+        if (!mhcs_spread_expect(spread->expected, path, r,
+                                is_everything(selection) ? &path->against[r] : evidence, scratch))
             spread->why_not = "a declared path has no expectation";
     }
     spread->expects = !spread->why_not;

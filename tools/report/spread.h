@@ -26,6 +26,12 @@ struct mhcs_spread {
 int mhcs_spread_gather(const struct mhcs_collect *collect, const struct mhcs_selection *selection,
                        struct mhcs_spread **ret_spread);
 
+/* Adds, for as many rows as `evidence` is of, those that the path would put in each bucket. False:
+ * it has no expectation. `scratch` is for the function's own use. */
+bool mhcs_spread_expect(double expected[MHCS_HIST_BUCKETS], const struct mhcs_path_line *path,
+                        enum mhcs_path reference, const struct mhcs_evidence *evidence,
+                        struct mhcs_stat *scratch);
+
 /* Of the expected rows, as mhcs_hist_percentile(); NaN: none are expected. */
 double mhcs_spread_expected_percentile(const struct mhcs_spread *spread, uint32_t per_10000);
 double mhcs_spread_expected_rms(const struct mhcs_spread *spread);

@@ -74,9 +74,10 @@ static void zeros_in_the_lowest_bits_of_fp32_results_are_counted(void **unused)
     sample.production[0] = 1 + 0x1p-18f; /* the lowest 5 bits are zero */
     sample.production[1] = 1 + 0x1p-10f; /* 13 */
     sample.production[2] = 1 + 0x1p-7f;  /* 16 */
+    sample.production[3] = 1 + 0x1p-11f; /* 12 */
     look = look_at(&sample);
     assert_int_equal(look.traits.out_f32, MHCS_COEFFICIENTS);
-    assert_int_equal(look.traits.coarse, 3);
+    assert_int_equal(look.traits.coarse, 4);
     assert_int_equal(look.traits.on_f16, 2);
     assert_int_equal(look.traits.on_bf16, 1);
     sample.precision.out = MHCS_BF16;

@@ -90,39 +90,42 @@ static void patterns_are_found_in_sampled_rows(void **unused)
     }
 }
 
-/* Two of two rows are odd in a quarter of all runs. */
+static bool is_never(int32_t row, int32_t tokens)
+{
+    return false;
+}
+
+/* The second of two wrong rows is in the first one's 32nd part of the rows in one run of 32. */
 static void two_rows_make_no_pattern(void **unused)
 {
     struct mhcs_where where = {0};
     uint64_t state = test_seed("two rows");
 
-    sample_call(&where, &state, 1000, 100, is_of_one_tile);
-    for (int i = 0; i < 4; i++)
-        where.wrong[i] = where.coefficient[i] = 0;
-    memset(where.off, 0, sizeof(where.off));
-    where.off[1] = 2;
-    where.last = 999;
-    where.first_down = INT32_MAX - 1;
-    memset(where.tail_off, 0, sizeof(where.tail_off));
-    for (int i = 0; i < MHCS_WHERE_PERIOD; i++)
-        where.rows[i] = i % 4 == 1 ? 100 : 1;
+    for (int call = 0; call < 100; call++)
+        sample_call(&where, &state, 1000, 32, is_never);
+    for (int32_t row = 33; row < 1000; row += 900 / 32 * 32)
+        mhcs_where_add(&where, &(struct mhcs_place){.row = row, .tokens = 1000, .off = 1});
+    assert_int_equal(mhcs_where_off(&where), 2);
     assert_int_equal(mhcs_where_pattern(&where).kind, MHCS_ANYWHERE);
 }
 
 static void parts_merged_in_any_order_are_the_whole(void **unused)
 {
-    struct mhcs_where parts[8] = {0}, one = {0}, other = {0};
+    struct mhcs_where parts[8] = {0}, whole = {0}, merged = {0};
     uint64_t state = test_seed("merge");
     size_t order[8];
 
-    for (size_t i = 0; i < 8; i++)
-        sample_call(&parts[i], &state, 1 + (int32_t)pick(&state, 3000), 1, is_odd);
-    for (size_t i = 0; i < 8; i++)
-        mhcs_where_merge(&one, &parts[i]);
+    for (size_t i = 0; i < 8; i++) {
+        const int32_t tokens = 1 + (int32_t)pick(&state, 3000);
+        uint64_t same = state;
+
+        sample_call(&parts[i], &state, tokens, 1, is_odd);
+        sample_call(&whole, &same, tokens, 1, is_odd);
+    }
     shuffle(&state, order, 8);
     for (size_t i = 0; i < 8; i++)
-        mhcs_where_merge(&other, &parts[order[i]]);
-    assert_memory_equal(&one, &other, sizeof(one));
+        mhcs_where_merge(&merged, &parts[order[i]]);
+    assert_memory_equal(&merged, &whole, sizeof(whole));
 }
 
 int main(void)

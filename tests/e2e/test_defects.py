@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import random
+import re
 import subprocess
 
 import e2e
@@ -34,15 +35,16 @@ PLANTED = [
     # What stands there is what was in memory; in place of a 16-bit result that may be NaN.
     ("rows-unwritten", F32_OUT, WRONG, "the token rows behind a call's last whole tile of 16 hold "),
     ("rows-summed", ALL, WRONG, "odd token rows in calls of 1024 or more token rows hold the right sums plus others of their size"),
-    ("sm-column", ALL, WRONG, "in coefficient 13 (comb[1][1])"),
+    ("sm-column", ALL, WRONG, "hold wrong values beside right ones in coefficient 13 (comb[1][1])"),
     ("rows-of-comb", ALL, WRONG, "right values at the wrong coefficients in coefficients 9 to 22"),
     ("nan-partial", ALL, NONFINITE, "every 32nd token row (0, 32, ...)"),
     ("weights-memory", ALL, "wrong-weights", "in coefficient 5 (post[1])"),
 ]
 # A server that may sum in bf16 passes, and is told that it does.
 ALLOWED = {(defect, "bf16") for defect in ("bf16-partials", "split-by-tokens")}
-HIDDEN = {"cut-sums": 512}  # else 64: short sums hardly err
-WHERE = {"sm-column": "token rows 48 to "}  # an excerpt of it may be all that was sampled
+# Short sums hardly err; an SM's 16 rows must be among the sampled ones.
+SETTINGS = {"cut-sums": {"hidden": 512}, "sm-column": {"prefill": 200, "rows": 64, "decode": 12}}
+WHERE = {"sm-column": r"token rows (4[89]|5\d) to (5\d|6[0-3])"}
 
 
 def judge(work, precision, defect="", hidden=64, layers=3, seed=1, weights=1, prefill=1203, decode=6, rows=32, reference="host", model=True):
@@ -70,10 +72,10 @@ def planted(work):
         for precision in precisions if LONG else precisions[:1]:
             for seed in range(SEED, SEED + (3 if LONG else 1)):
                 reference = "kernel" if number % 5 == 4 and not FEW else "host"
-                status, named, sentence = judge(work, precision, defect, hidden=HIDDEN.get(defect, 64), seed=seed, reference=reference)
+                status, named, sentence = judge(work, precision, defect, seed=seed, reference=reference, **SETTINGS.get(defect, {}))
                 allowed = (defect, precision) in ALLOWED
                 good = named == wanted and status == ("PASS" if allowed else "FAIL") and (allowed or words in sentence)
-                good = good and WHERE.get(defect, "") in sentence
+                good = good and re.search(WHERE.get(defect, ""), sentence)
                 matrix[defect][named if status != "PASS" or allowed else "PASS"] += 1
                 e2e.expect(good, f"{defect} in {precision}, seed {seed}: {status} {named}" + ("" if good else f": {sentence}"))
 

@@ -174,12 +174,12 @@ static void check(const char *name, size_t sites, size_t paths, int times)
 
 static void rows_spread_over_files_in_any_way_give_the_same_bytes(void **unused)
 {
-    check("spread", 5, 2, 40);
+    check("spread", 5, 2, 15);
 }
 
 static void so_do_rows_of_more_paths_than_are_kept(void **unused)
 {
-    check("many paths", 3, 3 * MHCS_COLLECT_PATHS_MAX, 10);
+    check("many paths", 3, 3 * MHCS_COLLECT_PATHS_MAX, 5);
 }
 
 /* Names of more sites than are kept, each once, in some order and over some collections. */

@@ -26,6 +26,11 @@ static int add_name(struct mhcs_files *files, char *name)
     return 0;
 }
 
+int mhcs_files_add(struct mhcs_files *files, const char *name)
+{
+    return add_name(files, strdup(name));
+}
+
 static int is_trace_name(const struct dirent *entry)
 {
     const size_t length = strlen(entry->d_name), suffix = strlen(SUFFIX);
@@ -58,10 +63,10 @@ static int add_path(struct mhcs_files *files, const char *path)
     struct stat status;
 
     if (!strcmp(path, MHCS_STDIN_NAME))
-        return add_name(files, strdup(path));
+        return mhcs_files_add(files, path);
     if (stat(path, &status) || access(path, R_OK))
         return -errno;
-    return S_ISDIR(status.st_mode) ? add_directory(files, path) : add_name(files, strdup(path));
+    return S_ISDIR(status.st_mode) ? add_directory(files, path) : mhcs_files_add(files, path);
 }
 
 static int compare_names(const void *left, const void *right)

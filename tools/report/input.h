@@ -24,6 +24,8 @@ struct mhcs_files {
  * once, in sorted order. An empty directory gives no files. On failure one line has gone to
  * stderr. */
 enum mhcs_exit mhcs_files_expand(struct mhcs_files *ret_files, char *const *paths, size_t count);
+/* Adds a copy of the name at the end. 0 or -ENOMEM. */
+int mhcs_files_add(struct mhcs_files *files, const char *name);
 void mhcs_files_free(struct mhcs_files *files);
 
 #endif

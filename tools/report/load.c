@@ -8,14 +8,51 @@
 #include "tools/report/report.h"
 #include "tools/report/text.h"
 
-/* What became of each file. */
-static void note_scans(struct mhcs_report *report, const struct mhcs_reading *reading)
+/* ---- reading, perhaps more than once ---- */
+
+static bool is_known(const struct mhcs_loading *loading, const char *name)
 {
-    report->damaged = report->torn = 0;
-    for (size_t i = 0; i < report->files.count; i++) {
+    for (size_t i = 0; i < loading->files.count; i++)
+        if (!strcmp(loading->files.name[i], name))
+            return true;
+    return false;
+}
+
+/* Files that were not there before. Those that are gone stay: their rows have been read. */
+static int add_files(struct mhcs_loading *loading, const struct mhcs_files *files)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < files->count && !ret; i++) {
+        if (is_known(loading, files->name[i]))
+            continue;
+        ret = mhcs_files_add(&loading->files, files->name[i]);
+        if (!ret)
+            ret = mhcs_reading_add(loading->reading, loading->files.name[loading->files.count - 1]);
+    }
+    return ret;
+}
+
+static int compare_scans(const void *left, const void *right)
+{
+    return strcmp(((const struct mhcs_scan *)left)->name, ((const struct mhcs_scan *)right)->name);
+}
+
+/* What became of each file, by name. */
+static int note_scans(struct mhcs_report *report, const struct mhcs_loading *loading)
+{
+    int ret = 0;
+
+    report->scan = calloc(loading->files.count + 1, sizeof(*report->scan));
+    if (!report->scan)
+        return -ENOMEM;
+    for (size_t i = 0; i < loading->files.count; i++)
+        report->scan[i] = *mhcs_reading_scan(loading->reading, i);
+    qsort(report->scan, loading->files.count, sizeof(*report->scan), compare_scans);
+    for (size_t i = 0; i < loading->files.count && !ret; i++) {
         struct mhcs_scan *scan = &report->scan[i];
 
-        *scan = *mhcs_reading_scan(reading, i);
+        ret = mhcs_files_add(&report->files, scan->name);
         if (scan->missing) {
             scan->unreadable = true;
             snprintf(scan->why, sizeof(scan->why),
@@ -24,6 +61,9 @@ static void note_scans(struct mhcs_report *report, const struct mhcs_reading *re
         report->damaged += mhcs_scan_bad(scan);
         report->torn += mhcs_scan_torn(scan);
     }
+    for (size_t i = 0; i < report->files.count; i++) /* the report may outlive the reading */
+        report->scan[i].name = report->files.name[i];
+    return ret;
 }
 
 /* By all that a process says, so that names of files don't matter. */
@@ -41,12 +81,14 @@ static int compare_processes(const void *left, const void *right)
     return order ? order : memcmp(a->counter, b->counter, sizeof(a->counter));
 }
 
-static int note_processes(struct mhcs_report *report, const struct mhcs_reading *reading)
+static int note_processes(struct mhcs_report *report, const struct mhcs_loading *loading)
 {
-    report->process = calloc(report->files.count + 1, sizeof(*report->process));
+    const struct mhcs_reading *reading = loading->reading;
+
+    report->process = calloc(loading->files.count + 1, sizeof(*report->process));
     if (!report->process)
         return -ENOMEM;
-    for (size_t i = 0; i < report->files.count; i++) {
+    for (size_t i = 0; i < loading->files.count; i++) {
         const struct mhcs_facts *facts = mhcs_reading_own_facts(reading, i);
         struct mhcs_process *process = &report->process[i];
 
@@ -55,71 +97,96 @@ static int note_processes(struct mhcs_report *report, const struct mhcs_reading 
         process->counted = facts->counted;
         memcpy(process->counter, facts->counter, sizeof(process->counter));
     }
-    qsort(report->process, report->files.count, sizeof(*report->process), compare_processes);
+    qsort(report->process, loading->files.count, sizeof(*report->process), compare_processes);
     return 0;
 }
 
-static int read_all(struct mhcs_report *report, const struct mhcs_options *options)
+static int read_report(struct mhcs_loading *loading, struct mhcs_report *report)
 {
-    struct mhcs_reading *reading =
-        mhcs_reading_new(options->threads, options->salvage, true, false);
-    int ret = reading ? mhcs_reading_extras(reading, &options->extras) : -ENOMEM;
+    int ret = mhcs_reading_run(loading->reading);
 
-    for (size_t i = 0; i < report->files.count && !ret; i++)
-        ret = mhcs_reading_add(reading, report->files.name[i]);
+    report->collect = mhcs_collect_new();
+    if (!report->collect)
+        return -ENOMEM;
     if (!ret)
-        ret = mhcs_reading_run(reading);
+        ret = mhcs_collect_extras(report->collect, &loading->options->extras);
     if (!ret)
-        ret = mhcs_reading_collect(reading, report->collect);
+        ret = mhcs_reading_collect(loading->reading, report->collect);
     if (!ret)
-        ret = mhcs_reading_facts(reading, &report->facts);
+        ret = mhcs_reading_facts(loading->reading, &report->facts);
     if (!ret)
-        ret = note_processes(report, reading);
+        ret = note_processes(report, loading);
     if (!ret)
-        note_scans(report, reading);
-    mhcs_reading_free(reading);
-    return ret;
+        ret = note_scans(report, loading);
+    if (ret)
+        return ret;
+    mhcs_collect_sort(report->collect);
+    mhcs_facts_sort(&report->facts);
+    return mhcs_conclude(report->collect, mhcs_facts_weights_differ(&report->facts),
+                         &report->conclusion);
 }
+
+enum mhcs_exit mhcs_loading_begin(struct mhcs_loading *ret_loading,
+                                  const struct mhcs_options *options, bool again)
+{
+    *ret_loading = (struct mhcs_loading){
+        .options = options,
+        .reading = mhcs_reading_new(options->threads, options->salvage, true, again),
+    };
+    if (ret_loading->reading && !mhcs_reading_extras(ret_loading->reading, &options->extras))
+        return MHCS_EXIT_FINE;
+    fputs("mhcshadow-report: out of memory\n", stderr);
+    return MHCS_EXIT_DAMAGED;
+}
+
+enum mhcs_exit mhcs_loading_next(struct mhcs_loading *loading, struct mhcs_report *ret_report)
+{
+    const struct mhcs_options *options = loading->options;
+    struct mhcs_files files;
+    enum mhcs_exit code;
+    int ret;
+
+    *ret_report = (struct mhcs_report){0};
+    code = mhcs_files_expand(&files, options->paths, options->path_count);
+    if (code)
+        return code;
+    ret = add_files(loading, &files);
+    mhcs_files_free(&files);
+    if (!ret)
+        ret = read_report(loading, ret_report);
+    if (!ret)
+        return MHCS_EXIT_FINE;
+    fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));
+    return MHCS_EXIT_DAMAGED;
+}
+
+void mhcs_loading_end(struct mhcs_loading *loading)
+{
+    mhcs_reading_free(loading->reading);
+    mhcs_files_free(&loading->files);
+}
+
+/* ---- reports ---- */
 
 enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhcs_options *options)
 {
-    struct mhcs_report *report = ret_report;
-    enum mhcs_exit code;
-    int ret = -ENOMEM;
+    struct mhcs_loading loading;
+    enum mhcs_exit code = mhcs_loading_begin(&loading, options, false);
 
-    *report = (struct mhcs_report){0};
-    code = mhcs_files_expand(&report->files, options->paths, options->path_count);
-    if (code)
-        return code;
-    report->scan = calloc(report->files.count + 1, sizeof(*report->scan));
-    report->collect = mhcs_collect_new();
-    if (report->scan && report->collect)
-        ret = mhcs_collect_extras(report->collect, &options->extras);
-    if (!ret)
-        ret = read_all(report, options);
-    if (!ret) {
-        mhcs_collect_sort(report->collect);
-        mhcs_facts_sort(&report->facts);
-        ret = mhcs_conclude(report->collect, mhcs_facts_weights_differ(&report->facts),
-                            &report->conclusion);
-    }
-    if (ret) {
-        fprintf(stderr, "mhcshadow-report: %s\n", strerror(-ret));
-        return MHCS_EXIT_DAMAGED;
-    }
-    return MHCS_EXIT_FINE;
+    *ret_report = (struct mhcs_report){0};
+    if (code == MHCS_EXIT_FINE)
+        code = mhcs_loading_next(&loading, ret_report);
+    mhcs_loading_end(&loading);
+    return code;
 }
 
 enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhcs_options *options)
 {
-    struct mhcs_report *report = ret_report;
-    const enum mhcs_exit code = mhcs_report_read(report, options);
+    const enum mhcs_exit code = mhcs_report_read(ret_report, options);
 
-    if (code || report->collect->rows > 0)
-        return code;
-    mhcs_report_troubles(stdout, report);
-    mhcs_report_nothing(stdout, report);
-    return MHCS_EXIT_DAMAGED;
+    return code == MHCS_EXIT_FINE && ret_report->collect->rows == 0
+               ? mhcs_report_nothing(stdout, ret_report)
+               : code;
 }
 
 void mhcs_report_free(struct mhcs_report *report)

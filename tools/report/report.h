@@ -95,9 +95,27 @@ enum mhcs_exit mhcs_report_load(struct mhcs_report *ret_report, const struct mhc
 void mhcs_report_free(struct mhcs_report *report);
 enum mhcs_exit mhcs_report_exit(const struct mhcs_report *report);
 
-/* Nothing was compared: says so, what is known all the same, and what to check. The first and the
- * last of these stand alone too. */
-void mhcs_report_nothing(FILE *out, const struct mhcs_report *report);
+/* The same more than once: each report is on all that the traces hold by then, and new files of the
+ * directories. The exit codes are those of mhcs_report_read(). Reports outlive the loading;
+ * mhcs_loading_end() is due whatever happens. */
+struct mhcs_loading {
+    const struct mhcs_options *options;
+    struct mhcs_files files; /* in the order of the reading */
+    struct mhcs_reading *reading;
+};
+enum mhcs_exit mhcs_loading_begin(struct mhcs_loading *ret_loading,
+                                  const struct mhcs_options *options, bool again);
+enum mhcs_exit mhcs_loading_next(struct mhcs_loading *loading, struct mhcs_report *ret_report);
+void mhcs_loading_end(struct mhcs_loading *loading);
+
+/* Prints reports by `print`, whose exit code it returns, whenever the traces have grown, until
+ * SIGINT or SIGTERM; then once more, if they have. */
+enum mhcs_exit mhcs_follow(const struct mhcs_options *options,
+                           enum mhcs_exit (*print)(const struct mhcs_report *report));
+
+/* Nothing was compared: says so, what is known all the same, and what to check. Returns
+ * MHCS_EXIT_DAMAGED. The first and the last of these stand alone too. */
+enum mhcs_exit mhcs_report_nothing(FILE *out, const struct mhcs_report *report);
 void mhcs_report_no_rows(FILE *out, const struct mhcs_report *report);
 void mhcs_report_remedy(FILE *out, const struct mhcs_report *report);
 /* Lines about damaged, torn, or capped files; nothing if there are none. */

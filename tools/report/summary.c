@@ -74,30 +74,60 @@ void mhcs_report_verdict(FILE *out, const struct mhcs_report *report)
     wrap(out, "  ", mhcs_report_sentence, report);
 }
 
+static enum mhcs_exit print(const struct mhcs_report *report)
+{
+    if (report->collect->rows == 0)
+        return mhcs_report_nothing(stdout, report);
+    mhcs_report_run(stdout, report);
+    mhcs_report_coverage(stdout, report);
+    mhcs_report_weights(stdout, report);
+    mhcs_report_errors(stdout, report);
+    mhcs_report_noise(stdout, report);
+    mhcs_report_troubles(stdout, report);
+    mhcs_report_verdict(stdout, report);
+    return mhcs_report_exit(report);
+}
+
+static const struct argp_option option_list[] = {
+    {"follow", 'f', NULL, 0,
+     "print the summary anew whenever the traces have grown, until interrupted", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    bool *follow = state->input;
+
+    if (key != 'f')
+        return ARGP_ERR_UNKNOWN;
+    *follow = true;
+    return 0;
+}
+
 static enum mhcs_exit run(int argc, char **argv)
 {
     struct mhcs_options options;
     struct mhcs_report report;
+    bool follow = false;
     enum mhcs_exit code;
 
-    mhcs_options_parse(&mhcs_verb_summary, argc, argv, &options, NULL);
+    mhcs_options_parse(&mhcs_verb_summary, argc, argv, &options, &follow);
+    if (follow)
+        return mhcs_follow(&options, print);
     code = mhcs_report_load(&report, &options);
-    if (code == MHCS_EXIT_FINE) {
-        mhcs_report_run(stdout, &report);
-        mhcs_report_coverage(stdout, &report);
-        mhcs_report_weights(stdout, &report);
-        mhcs_report_errors(stdout, &report);
-        mhcs_report_noise(stdout, &report);
-        mhcs_report_troubles(stdout, &report);
-        mhcs_report_verdict(stdout, &report);
-        code = mhcs_report_exit(&report);
-    }
+    if (code == MHCS_EXIT_FINE)
+        code = print(&report);
     mhcs_report_free(&report);
     return code;
 }
 
 const struct mhcs_verb mhcs_verb_summary = {
     .about = "say what ran, what was seen, how large the errors are, and give a verdict",
-    .example = "/var/tmp/mhc",
+    .notes = "With --follow files that are being written are read on, and new ones in a directory "
+             "are read too. Ctrl-C (SIGINT, SIGTERM) ends it with the last summary and its exit "
+             "status.",
+    .example = "--follow /var/tmp/mhc",
+    .options = option_list,
+    .parse = parse,
     .run = run,
 };

@@ -116,8 +116,9 @@ void mhcs_report_remedy(FILE *out, const struct mhcs_report *report)
         say_what_to_check(out);
 }
 
-void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
+enum mhcs_exit mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
 {
+    mhcs_report_troubles(out, report);
     mhcs_report_no_rows(out, report);
     fputc('\n', out);
     if (report->facts.processes > 0)
@@ -125,4 +126,5 @@ void mhcs_report_nothing(FILE *out, const struct mhcs_report *report)
     if (report->facts.counted)
         mhcs_report_coverage(out, report);
     mhcs_report_remedy(out, report);
+    return MHCS_EXIT_DAMAGED;
 }

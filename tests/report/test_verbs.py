@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What every verb owes: help, exit codes, and one sentence for each mistake."""
+import json
 import os
 import subprocess
+import tempfile
+from random import Random
 
 from case import REPORT, VERBS, Case, call, main, run
 
@@ -53,6 +56,51 @@ class Exits(Case):
                     code, out, err = run(*call(verb, path), option)
                     self.assertEqual((code, out), (2, ""))
                     self.assertIn(said, err)
+
+
+class Order(Case):
+    """Which trace is read first, and by which thread, is chance."""
+    TRIALS = 6
+
+    def make_trial(self, traces, random):
+        """A directory with the traces under names that sort in another order."""
+        folder = tempfile.mkdtemp(dir=self.dir)
+        names = random.sample(range(len(traces)), len(traces))
+        for name, trace in zip(names, traces):
+            with open(os.path.join(folder, f"rank{name}.arrows.zst"), "wb") as file:
+                file.write(trace)
+        return folder
+
+    def without_names(self, verb, out):
+        """What is said, but for which file it is said of."""
+        if verb == "verify":  # a line per file
+            return sorted(line.split(": ", 1)[1] for line in out.splitlines())
+        if verb == "export":
+            document = json.loads(out)
+            document["traces"] = sorted(str({**trace, "name": ""}) for trace in document["traces"])
+            return document
+        return out
+
+    def test_every_verb_says_the_same_in_any_order_and_with_any_number_of_threads(self):
+        seed = int(os.environ.get("MHCSHADOW_TEST_SEED", "1"))
+        print(f"MHCSHADOW_TEST_SEED={seed}")
+        random = Random(seed)
+        traces = []
+        for case in ("clean", "one_site", "long_run", "wrong_weights"):
+            self.make(case)
+            for name in sorted(os.listdir(".")):
+                with open(name, "rb") as file:
+                    traces.append(file.read())
+                os.remove(name)
+        expected = {}
+        for _ in range(self.TRIALS):
+            os.chdir(self.make_trial(traces, random))
+            for verb in VERBS:
+                code, out, err = run(*call(verb, "."), f"--threads={random.randint(1, 5)}")
+                result = (code, self.without_names(verb, out), err)
+                with self.subTest(verb=verb):
+                    self.assertEqual(expected.setdefault(verb, result), result)
+            os.chdir("..")
 
 
 class Usage(Case):

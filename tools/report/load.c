@@ -61,7 +61,7 @@ static int note_scans(struct mhcs_report *report, const struct mhcs_loading *loa
         report->damaged += mhcs_scan_bad(scan);
         report->torn += mhcs_scan_torn(scan);
     }
-    for (size_t i = 0; i < report->files.count; i++) /* the report may outlive the reading */
+    for (size_t i = 0; i < report->files.count; i++)
         report->scan[i].name = report->files.name[i];
     return ret;
 }
@@ -176,6 +176,8 @@ enum mhcs_exit mhcs_report_read(struct mhcs_report *ret_report, const struct mhc
     *ret_report = (struct mhcs_report){0};
     if (code == MHCS_EXIT_FINE)
         code = mhcs_loading_next(&loading, ret_report);
+    ret_report->read = loading.files; /* what the worst rows say of their trace */
+    loading.files = (struct mhcs_files){0};
     mhcs_loading_end(&loading);
     return code;
 }
@@ -197,6 +199,7 @@ void mhcs_report_free(struct mhcs_report *report)
     free(report->process);
     free(report->scan);
     mhcs_files_free(&report->files);
+    mhcs_files_free(&report->read);
 }
 
 enum mhcs_exit mhcs_report_exit(const struct mhcs_report *report)

@@ -77,9 +77,9 @@ struct mhcs_process {
 
 /* All traces, read. */
 struct mhcs_report {
-    struct mhcs_files files;
-    struct mhcs_scan *scan;       /* one per file */
-    struct mhcs_process *process; /* one per file, in an order of their own */
+    struct mhcs_files files, read; /* by name; and in the order of the reading, if it is over */
+    struct mhcs_scan *scan;        /* one per file */
+    struct mhcs_process *process;  /* one per file, in an order of their own */
     struct mhcs_collect *collect;
     struct mhcs_facts facts;
     struct mhcs_conclusion conclusion; /* if there are rows */
@@ -96,8 +96,8 @@ void mhcs_report_free(struct mhcs_report *report);
 enum mhcs_exit mhcs_report_exit(const struct mhcs_report *report);
 
 /* The same more than once: each report is on all that the traces hold by then, and new files of the
- * directories. The exit codes are those of mhcs_report_read(). Reports outlive the loading;
- * mhcs_loading_end() is due whatever happens. */
+ * directories. The exit codes are those of mhcs_report_read(). Reports must not outlive the
+ * loading; mhcs_loading_end() is due whatever happens. */
 struct mhcs_loading {
     const struct mhcs_options *options;
     struct mhcs_files files; /* in the order of the reading */

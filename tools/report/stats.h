@@ -12,8 +12,9 @@
 #include <string.h>
 
 /* For functions with loops over many figures: built for AVX2 too, and chosen when the program
- * starts. Both give the same bits, since neither contracts a*b+c. */
-#if defined(__x86_64__)
+ * starts, which is before gcc's ThreadSanitizer is ready. Both give the same bits, since neither
+ * contracts a*b+c. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define MHCS_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define MHCS_WIDE

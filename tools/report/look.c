@@ -165,22 +165,13 @@ static void look_for_wrong(struct mhcs_look *look, const struct pair *pair, uint
 
 /* ---- a row ---- */
 
-static double rms_of(const float *values, uint32_t count)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        sum += (double)values[i] * values[i];
-    return sqrt(sum / count);
-}
-
 void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
                   enum mhcs_path reference, const struct mhcs_precision *precision)
 {
     const struct mhcs_row_result *result = record->result;
     const uint32_t count = mhcs_coefficients_of(result->raw[MHCS_OPERANDS]);
     const struct pair pair = {result->raw[MHCS_PRODUCTION], result->raw[reference], count,
-                              rms_of(result->raw[reference], count)};
+                              mhcs_rms_of(result->raw[reference], count)};
     struct mhcs_look *look = ret_look;
     struct mhcs_noise noise;
 

@@ -20,6 +20,17 @@
 #define MHCS_WIDE
 #endif
 
+/* rms of a row's coefficients, a multiple of four. Four sums, which a processor adds at once. */
+static inline double mhcs_rms_of(const float *values, uint32_t count)
+{
+    double sum[4] = {0};
+
+    for (uint32_t i = 0; i < count; i += 4)
+        for (uint32_t j = 0; j < 4; j++)
+            sum[j] += (double)values[i + j] * (double)values[i + j];
+    return sqrt((sum[0] + sum[1] + sum[2] + sum[3]) / count);
+}
+
 /* ---- exact sum of non-negative doubles ----
  * A fixed-point number whose lowest bit is 2^-1074. 2098 bits hold any finite double, the other 78
  * the carries of 2^78 additions. Integer addition has no rounding, so no order either. */

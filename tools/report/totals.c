@@ -28,22 +28,11 @@ static inline double inverse_power(double x)
     return inverse;
 }
 
-/* Four sums, which a processor adds at once. */
-static inline double rms_of(const float *raw, uint32_t coefficients)
-{
-    double sum[4] = {0};
-
-    for (uint32_t i = 0; i < coefficients; i += 4)
-        for (uint32_t j = 0; j < 4; j++)
-            sum[j] += (double)raw[i + j] * raw[i + j];
-    return sqrt((sum[0] + sum[1] + sum[2] + sum[3]) / coefficients);
-}
-
 /* Errors of a row's coefficients in bf16 ulps: at the row's rms or above, and at their own size. */
 static inline void ulps_of_row(const float *production, const float *raw, uint32_t coefficients,
                                float *floored, float *own)
 {
-    const double rms = rms_of(raw, coefficients);
+    const double rms = mhcs_rms_of(raw, coefficients);
 
     for (uint32_t i = 0; i < coefficients; i++) {
         const double size = fabs((double)raw[i]);

@@ -5,9 +5,11 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
+import time
 
 from case import REPORT, Case, main, run
 
@@ -82,6 +84,31 @@ class Terminal(Case):
         lines = run("layers", "--width=130", self.dir)[1].splitlines()
         for line in lines[2:lines.index("")]:
             self.assertRegex(line, r"(PASS|FAIL) +[#:]+$")
+
+    def test_a_long_reading_shows_its_progress_on_standard_error_and_wipes_it(self):
+        self.make("few")
+        trace = self.content()
+        facts, mark = trace.index(b"\x58\x2a\x4d\x18"), trace.index(b"\x57\x2a\x4d\x18")
+        master, slave = pty.openpty()
+        with subprocess.Popen([REPORT, "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=slave) as process:
+            os.close(slave)
+            process.stdin.write(trace[:facts])
+            shown, deadline = b"", time.monotonic() + 60
+            while not shown and time.monotonic() < deadline:  # the same facts again and again, until it takes long enough
+                process.stdin.write(trace[facts:mark])
+                process.stdin.flush()
+                if select.select([master], [], [], 0.01)[0]:
+                    shown = os.read(master, 1000)
+            process.stdin.write(trace[mark:])
+            process.stdin.close()
+            try:
+                while chunk := os.read(master, 1000):
+                    shown += chunk
+            except OSError:  # EIO: the other side is closed
+                pass
+        os.close(master)
+        self.assertRegex(shown, rb"^\rread .*B, .* rows, .* rows/s\033\[K")
+        self.assertTrue(shown.endswith(b"\r\033[K"))
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ void sim_context_close(CUcontext context)
 
     sim_context_wait(context);
     sim_execs_close(context);
+    sim_nodes_close(context);
     for (CUstream s = sim.streams; s; s = next) {
         next = s->next;
         if (s->context == context && !s->destroyed)

@@ -186,6 +186,16 @@ void sim_node_free(struct sim_node *node)
     release(node);
 }
 
+void sim_nodes_close(CUcontext context)
+{
+    struct sim_node *node;
+    size_t cursor = 0;
+
+    while ((node = sim_table_next(&sim.handles[SIM_NODE], &cursor)))
+        if (node->context == context)
+            node->context = NULL;
+}
+
 bool sim_node_reaches(const struct sim_node *node, const struct sim_nodes *ends)
 {
     struct sim_nodes seen = {0};

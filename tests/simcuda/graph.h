@@ -36,7 +36,7 @@ struct sim_node {
     CUgraphNode handle;
     struct sim_graph *graph;
     CUgraphNodeType type;
-    CUcontext context;         /* where the recipe runs; NULL for the types without one */
+    CUcontext context;         /* where the recipe runs; NULL once that is closed */
     struct sim_recipe *recipe; /* kernel, memcpy, memset, host; else NULL */
     CUevent event;             /* event record and wait */
     struct sim_graph *child;   /* child graph: its own copy. Conditional: the first of its bodies */
@@ -89,6 +89,8 @@ CUresult sim_node_new(struct sim_graph *graph, CUgraphNodeType type, const struc
 bool sim_graph_is_conditional(const struct sim_graph *graph);
 /* Takes it out of its graph, and out of what follows it. */
 void sim_node_free(struct sim_node *node);
+/* What was to run in the context can't any more. */
+void sim_nodes_close(CUcontext context);
 /* Is `node` one of `ends`, or before one of them? */
 bool sim_node_reaches(const struct sim_node *node, const struct sim_nodes *ends);
 

@@ -207,22 +207,29 @@ static CUresult deal_out(struct sim_exec *exec)
     return r;
 }
 
-/* All nodes must be of one context; NULL stays if none has any. */
-static bool find_context(const struct sim_graph *graph, CUcontext *context)
+/* All nodes must be of one context; *context stays NULL if none has any. */
+static CUresult find_context(const struct sim_graph *graph, CUcontext *context)
 {
     for (uint32_t i = 0; i < graph->nodes.count; i++) {
         const struct sim_node *node = graph->nodes.at[i];
+        CUresult r = CUDA_SUCCESS;
 
         if (node->recipe && !node->recipe->work.host_function) {
-            if (*context && *context != node->context)
-                return false;
+            if (!node->context)
+                return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+            if (*context && *context != node->context) {
+                sim_say("cuGraphInstantiate: graphs over several contexts are not simulated");
+                return CUDA_ERROR_NOT_SUPPORTED;
+            }
             *context = node->context;
         }
-        for (const struct sim_graph *child = node->child; child; child = child->next)
-            if (!find_context(child, context))
-                return false;
+        for (const struct sim_graph *child = node->child; child && r == CUDA_SUCCESS;
+             child = child->next)
+            r = find_context(child, context);
+        if (r != CUDA_SUCCESS)
+            return r;
     }
-    return true;
+    return CUDA_SUCCESS;
 }
 
 CUresult sim_exec_new(const struct sim_graph *graph, cuuint64_t flags, struct sim_exec **ret_exec)
@@ -235,14 +242,11 @@ CUresult sim_exec_new(const struct sim_graph *graph, cuuint64_t flags, struct si
         return CUDA_ERROR_OUT_OF_MEMORY;
     exec->handle = sim_graph_number();
     exec->flags = flags;
-    if (!find_context(graph, &exec->context)) {
-        sim_say("cuGraphInstantiate: graphs over several contexts are not simulated");
-        free(exec);
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
+    r = find_context(graph, &exec->context);
     if (!exec->context)
         exec->context = sim_context_current();
-    r = exec->context->alive ? add_graph(exec, graph, &start) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (r == CUDA_SUCCESS)
+        r = add_graph(exec, graph, &start);
     if (r == CUDA_SUCCESS)
         r = deal_out(exec);
     if (r == CUDA_SUCCESS && !sim_table_put(&sim.handles[SIM_EXEC], (uintptr_t)exec->handle, exec))

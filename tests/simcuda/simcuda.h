@@ -15,7 +15,9 @@
  *   SIMCUDA_QUIET    1: don't say at the start that this is a simulation
  *
  * A fault (a bad access, a race, a missing wait, a barrier misused) is one line on stderr that
- * begins with "simcuda:", and its context stays in that error, as on a GPU.
+ * begins with "simcuda:", and its context stays in that error, as on a GPU. A call that the rules
+ * of stream capture forbid (capture.h), or with the handle of a graph, a node or an executable
+ * graph that is gone (graph.h), is a fault without a context: it fails, and that is said.
  */
 #ifndef SIMCUDA_H
 #define SIMCUDA_H
@@ -41,7 +43,7 @@ typedef int simcuda_body(void *arg, struct sim_memory *memory, const struct sim_
 SIMCUDA_EXPORT CUresult simcuda_enqueue(CUstream stream, const char *what, simcuda_body *body,
                                         void *arg);
 
-/* Number of faults reported so far in this process (races included), for tests. */
+/* Number of faults reported so far in this process (races and forbidden calls included). */
 SIMCUDA_EXPORT unsigned simcuda_fault_count(void);
 
 #if defined(__cplusplus)

@@ -198,6 +198,32 @@ static void x_overwritten_on_another_stream(bool good)
     must(cuStreamSynchronize(c.other));
 }
 
+/* The same in a graph: a GEMM is a node there, and a fill on a forked stream is beside it or not.
+ */
+static void x_overwritten_beside_its_node(bool good)
+{
+    struct client c = client_new();
+    CUgraphExec exec;
+    CUgraph graph;
+
+    must(cuStreamBeginCapture(c.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    if (!good)
+        must(cuEventRecord(c.event, c.stream));
+    multiply(&c);
+    if (good)
+        must(cuEventRecord(c.event, c.stream));
+    must(cuStreamWaitEvent(c.other, c.event, 0));
+    must(cuMemsetD8Async(c.b, 0, 4, c.other));
+    must(cuEventRecord(c.event, c.other));
+    must(cuStreamWaitEvent(c.stream, c.event, 0));
+    must(cuStreamEndCapture(c.stream, &graph));
+    must(cuGraphInstantiate(&exec, graph, 0));
+    must(cuGraphDestroy(graph));
+    must(cuGraphLaunch(exec, c.stream));
+    must(cuGraphLaunch(exec, c.other));
+    must(cuStreamSynchronize(c.other));
+}
+
 static void scalar_unset(bool good)
 {
     struct client c = client_new();
@@ -225,6 +251,7 @@ static const struct fault_case {
     {"B is misaligned", operand_misaligned, "misaligned"},
     {"C is read on another stream without a wait", c_read_on_another_stream, "race"},
     {"x is overwritten on another stream without a wait", x_overwritten_on_another_stream, "race"},
+    {"x is overwritten beside its node of a graph", x_overwritten_beside_its_node, "race"},
     {"device scalars must be set", scalar_unset, "uninitialised"},
 };
 

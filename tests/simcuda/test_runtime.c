@@ -305,11 +305,24 @@ static void a_graph_is_built_by_hand(void)
 
 static void a_reset_device_can_be_used_again(void)
 {
+    cudaGraphExec_t exec, other;
+    cudaGraph_t graph;
+    cudaStream_t stream;
     void *p;
 
     OK(cudaMalloc(&p, 100));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMemsetAsync(p, 0, 100, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
     OK(cudaDeviceReset());
     CHECK(cudaFree(p) == cudaErrorInvalidValue);
+    CHECK(cudaGraphLaunch(exec, 0) == cudaErrorInvalidValue);
+    CHECK(cudaGraphInstantiate(&other, graph, 0) == cudaErrorContextIsDestroyed);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
     cudaGetLastError();
     OK(cudaMalloc(&p, 100));
     OK(cudaFree(p));

@@ -215,6 +215,21 @@ static int odd_label(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+static void far_layer(struct mhcs_record *record, struct mhcs_row_result *result, void *no)
+{
+    if (record->layer != 2)
+        return;
+    record->site_name = record->site % 2 ? "layers.5.hc_ffn_fn" : "layers.5.hc_attn_fn";
+    record->layer = 5;
+}
+
+/* Of layers 2 to 4 nothing was seen. */
+static int gap(struct make_trace_plan *plan, const char *dir)
+{
+    plan->edit = far_layer;
+    return write_rank(plan, dir);
+}
+
 /* 64 ranks of a model with 43 layers, one with larger errors. Names of hosts and labels are
  * anybody's text. */
 static int fleet(struct make_trace_plan *plan, const char *dir)
@@ -265,6 +280,7 @@ int main(int argc, char **argv)
         {"long_run", long_run},
         {"longer_run", longer_run},
         {"odd_label", odd_label},
+        {"gap", gap},
         {"fleet", fleet},
     };
     struct make_trace_plan plan = make_trace_default();

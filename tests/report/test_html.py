@@ -120,6 +120,12 @@ class Html(PageCase):
         self.assertEqual(sorted(cell.groups() for cell in self.cells(page)), expected)
         self.assertEqual(len([e for e in page.all("g", class_="cell") if e.get("tabindex")]), 14)
 
+    def test_layers_that_were_not_seen_have_empty_columns(self):
+        page = self.page("gap")
+        self.assertEqual(len(self.cells(page)), 7, "attn and ffn of layers 0, 1 and 5, and the head, in prefill")
+        self.assertEqual(len(page.all("rect", class_="nothing")), 6 * 4 + 2 - 7)
+        self.assertEqual([e["text"] for e in page.all("text") if re.fullmatch("[0-5]", e["text"])][:6], list("012345"))
+
     def test_without_a_checkpoint_sites_have_cells_of_their_own(self):
         page = self.page("tf32", 1)
         self.assertEqual([cell[1] for cell in self.cells(page)], [f"site{i}" for i in range(7)])

@@ -17,6 +17,7 @@
 #define BAND_SPACE   22
 #define LEGEND_SPACE 40
 #define ROLES        2
+#define GAP_MAX      16
 #define WORST        10 /* sites in the table beside the map */
 #define ROWS_MAX     (ROLES * MHCS_PHASES)
 
@@ -64,6 +65,18 @@ static void fill_cell(struct cell *cell, const struct mhcs_report *report,
         cell->worst = worst;
 }
 
+/* Layers of which nothing was seen have columns too, unless there are many between two others. */
+static struct column *add_layer(struct map *map, int layer)
+{
+    const int last = map->layers > 0 ? map->column[map->layers - 1].layer : -1;
+
+    for (int i = last + 1; i < layer && layer - last <= GAP_MAX; i++)
+        map->column[map->layers++].layer = i;
+    if (layer != last)
+        map->column[map->layers++].layer = layer;
+    return &map->column[map->layers - 1];
+}
+
 /* Sites are sorted by layer. */
 static void add_layers(struct map *map, const struct mhcs_report *report)
 {
@@ -73,13 +86,13 @@ static void add_layers(struct map *map, const struct mhcs_report *report)
         const struct mhcs_site_line *site = collect->site[i];
         const int role = role_of(site);
 
+        struct column *column;
+
         if (role < 0)
             continue;
-        if (map->layers == 0 || map->column[map->layers - 1].layer != site->layer)
-            map->column[map->layers++].layer = site->layer;
+        column = add_layer(map, site->layer);
         for (int p = 0; p < MHCS_PHASES; p++)
-            fill_cell(&map->column[map->layers - 1].cell[role * MHCS_PHASES + p], report, site,
-                      (enum mhcs_phase)p);
+            fill_cell(&column->cell[role * MHCS_PHASES + p], report, site, (enum mhcs_phase)p);
     }
 }
 
@@ -344,7 +357,7 @@ static void print_tables(FILE *out, const struct mhcs_report *report)
 
 void mhcs_html_map(FILE *out, const struct mhcs_report *report)
 {
-    struct map map = {.column = calloc(report->collect->sites + 1, sizeof(*map.column))};
+    struct map map = {.column = calloc(report->collect->sites * GAP_MAX + 1, sizeof(*map.column))};
 
     mhcs_html_section(out, "map", "Where");
     fputs("<div class=\"charts\">\n", out);

@@ -11,6 +11,7 @@
 #include "shadow/clock.h"
 #include "shadow/facts.h"
 #include "shadow/log.h"
+#include "shadow/padding.h"
 #include "shadow/path.h"
 #include "shadow/process.h"
 
@@ -272,6 +273,7 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
             .tokens = (int32_t)gemm->tokens,
             .row = (int32_t)mhcs_row_index(call->seed, r, call->rows, gemm->tokens),
             .graph = call->graph,
+            .padded = mhcs_is_padding(slot->results, r),
             .path = path,
             .checkpoint = call->checkpoint,
             .check = checks ? checks[r] : NAN,

@@ -47,7 +47,8 @@
     X(nonfinite,  INT16,          ALWAYS,     (int16_t)r->result->nonfinite, "NaN or Inf in: 1 production, 2 reference, 4 x") \
     X(check,      FLOAT32,        CHECKED,    r->check,     "rel of the fp32 reference against fp64; null: not checked") \
     MHCS_TRACE_MORE_METRICS(X, operands,   ALWAYS,     r->result->against[MHCS_OPERANDS])          \
-    MHCS_TRACE_MORE_METRICS(X, checkpoint, CHECKPOINT, r->result->against[MHCS_CHECKPOINT])
+    MHCS_TRACE_MORE_METRICS(X, checkpoint, CHECKPOINT, r->result->against[MHCS_CHECKPOINT])        \
+    X(padded,     BOOL,           ALWAYS,     r->padded,    "no token: x is zero, or repeats an earlier row of the call")
 
 #define MHCS_TRACE_METRICS(X, reference, when, m)                                                  \
     X(reference##_rel,          FLOAT32, when, m.rel,          "norm2(c^ - c) / norm2(c), raw coefficients") \

@@ -25,6 +25,7 @@ struct mhcs_record {
     int32_t tokens;   /* T of the GEMM */
     int32_t row;      /* 0 .. T-1 */
     bool graph;       /* from a graph replay */
+    bool padded;      /* x is zero, or repeats an earlier row of its call */
     const char *path; /* declared precision path, mhcs_path_format() */
     bool checkpoint;  /* whether the checkpoint columns hold values */
     float check; /* rel of the fp32 reference against fp64; NaN: not checked (null in the trace) */

@@ -122,6 +122,31 @@ static int wrong_row(struct make_trace_plan *plan, const char *dir)
     return write_rank(plan, dir);
 }
 
+/* Of decode passes in graphs. What is wrong in padding harms no one. */
+static void wrong_in_padding(struct mhcs_record *record, struct mhcs_row_result *result, void *no)
+{
+    record->graph = true;
+    record->padded = record->row % 3 == 0;
+    if (!record->padded)
+        return;
+    for (int i = 0; i < 24; i++)
+        result->raw[MHCS_PRODUCTION][i] *= 1.3F;
+    make_row_metrics(result, 24, MHCS_OPERANDS);
+    make_row_metrics(result, 24, MHCS_CHECKPOINT);
+}
+
+static int padded(struct make_trace_plan *plan, const char *dir)
+{
+    plan->tokens = 32;
+    plan->edit = wrong_in_padding;
+    plan->facts = FACTS("node-a", 4711, OWN_MODEL,
+                        "\"counters\":{\"seen\":90000,\"matched\":3600,\"sampled\":0,"
+                        "\"dropped\":0,\"captured\":0,\"in_graphs\":172,\"failed\":0,"
+                        "\"replays\":20,\"replayed\":1720,\"replay_sampled\":28,"
+                        "\"replay_dropped\":2,\"replay_failed\":1,\"unfollowed\":0}");
+    return write_rank(plan, dir);
+}
+
 /* A clean run whose weights are not all the checkpoint's. */
 static int wrong_weights(struct make_trace_plan *plan, const char *dir)
 {
@@ -271,6 +296,7 @@ int main(int argc, char **argv)
         {"few", few},
         {"unknown_path", unknown_path},
         {"captured", captured},
+        {"padded", padded},
         {"killed", killed},
         {"size_cap", size_cap},
         {"no_rows", no_rows},

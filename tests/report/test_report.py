@@ -29,6 +29,13 @@ class Verdicts(Case):
         out = self.assert_report("summary_wrong_row", 0, self.make("wrong_row"))
         self.assertIn("WARN", out)
 
+    def test_padding_is_left_out_and_counted(self):
+        out = self.assert_report("summary_padded", 0, self.make("padded"))
+        self.assertIn("\n  PASS\n", out)
+        rows, padding = re.search(r"rows: (\d+) compared .*rows left out: padding (\d+)", out, re.S).groups()
+        self.assertEqual(int(rows) + int(padding), 7 * 4 * 16)
+        self.assertIn("sampled 28, dropped 2, failed 1", re.sub(r"\s+", " ", out))
+
     def test_weights_that_are_not_the_checkpoints_warn_and_are_named(self):
         out = self.assert_report("summary_wrong_weights", 0, self.make("wrong_weights"))
         self.assertIn("layers.1.hc_attn_fn*: row 5 (post[1]) is negated", out)

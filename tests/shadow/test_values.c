@@ -315,6 +315,30 @@ static void the_first_sample_is_checked_against_fp64(void **state)
     trace_free(&trace);
 }
 
+/* All rows are sampled, so that each finds the one that it repeats. */
+static void rows_that_repeat_are_marked_as_padding(void **state)
+{
+    static const enum mhcs_reference_kind kinds[] = {MHCS_REFERENCE_KERNEL, MHCS_REFERENCE_HOST};
+    struct rig *rig = *state;
+
+    rig->calls = 2;
+    rig->shape.distinct = 20;
+    rig->settings.rows = WORK_TOKENS + rig->calls;
+    for (size_t i = 0; i < 2; i++) {
+        struct trace trace;
+
+        rig->settings.reference = kinds[i];
+        rig_run(rig, rig_calls);
+        assert_true(trace_read(&trace, rig->dir, rig->pid));
+        assert_int_equal(trace.count, 2 * WORK_TOKENS + 1);
+        for (uint32_t n = 0; n < trace.count; n++) {
+            rig_check_row(rig, &trace.rows[n]);
+            assert_int_equal(trace.rows[n].padded, trace.rows[n].row >= 20);
+        }
+        trace_free(&trace);
+    }
+}
+
 #define VALUES_TEST(f) cmocka_unit_test_setup_teardown(f, rig_set_up, rig_tear_down)
 
 int main(int argc, char **argv)
@@ -336,6 +360,7 @@ int main(int argc, char **argv)
         VALUES_TEST(where_the_module_is_refused_copies_give_the_same),
         VALUES_TEST(device_memory_is_the_arena_and_no_more),
         VALUES_TEST(the_first_sample_is_checked_against_fp64),
+        VALUES_TEST(rows_that_repeat_are_marked_as_padding),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL); /* NULL: all */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,13 @@ static void text(const struct mhcs_batch *batch, const char *name, uint32_t row,
     }
 }
 
+static bool flag(const struct mhcs_batch *batch, const char *name, uint32_t row)
+{
+    bool valid;
+
+    return *(const uint8_t *)value(batch, name, MHCS_COL_BOOL, row / 8, 1, &valid) >> row % 8 & 1;
+}
+
 static void read_row(struct trace_row *to, const struct mhcs_batch *batch, uint32_t row)
 {
     bool valid;
@@ -100,8 +107,8 @@ static void read_row(struct trace_row *to, const struct mhcs_batch *batch, uint3
 #undef GET
     value(batch, "checkpoint", MHCS_COL_FLOAT32_LIST24, row, 96, &to->checkpoint_known);
     value(batch, "layer", MHCS_COL_INT16, row, 2, &to->layer_known);
-    to->graph =
-        *(const uint8_t *)value(batch, "graph", MHCS_COL_BOOL, row / 8, 1, &valid) >> (row % 8) & 1;
+    to->graph = flag(batch, "graph", row);
+    to->padded = flag(batch, "padded", row);
     text(batch, "site_name", row, to->site_name, sizeof(to->site_name));
     text(batch, "path", row, to->path, sizeof(to->path));
     text(batch, "role", row, to->role, sizeof(to->role));

@@ -13,7 +13,7 @@ struct trace_row {
     int64_t time, call;
     int32_t site, tokens, row;
     char site_name[24], path[48], role[8]; /* role "": null */
-    bool graph, layer_known, checkpoint_known, checked;
+    bool graph, padded, layer_known, checkpoint_known, checked;
     int16_t nonfinite, device;
     float rms, check, rel;
     float production[MHCS_COEFFICIENTS], operands[MHCS_COEFFICIENTS];

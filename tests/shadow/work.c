@@ -70,13 +70,18 @@ static double value(enum what what, uint32_t which, int64_t i, uint32_t j)
     return ((double)(z >> 56) - 127.5 + 0.5) * scale[what];
 }
 
+static int64_t token(const struct work_shape *s, int64_t t)
+{
+    return s->distinct ? t % s->distinct : t;
+}
+
 double work_exact(const struct work_shape *s, uint32_t i, int64_t t, uint32_t j, double *ret_terms)
 {
     const double alpha = (double)s->alpha, beta = (double)s->beta;
     double sum = 0, terms = 0;
 
     for (uint32_t k = 0; k < s->k; k++) {
-        const double term = value(FN, i % s->sites, j, k) * value(X, i, t, k);
+        const double term = value(FN, i % s->sites, j, k) * value(X, i, token(s, t), k);
 
         sum += term;
         terms += fabs(term);
@@ -100,7 +105,7 @@ double work_rms(const struct work_shape *s, uint32_t i, int64_t t)
     double sum = 0;
 
     for (uint32_t k = 0; k < s->k; k++) {
-        sum += value(X, i, t, k) * value(X, i, t, k);
+        sum += value(X, i, token(s, t), k) * value(X, i, token(s, t), k);
     }
     return 1 / sqrt(sum / s->k + 1e-6);
 }
@@ -109,7 +114,7 @@ double work_rms(const struct work_shape *s, uint32_t i, int64_t t)
 
 struct op {
     struct mhcs_operand to, fn, x; /* fn, x: of a GEMM */
-    int64_t rows;
+    int64_t rows, distinct;        /* rows from `distinct` on repeat those before */
     uint32_t columns, k, which;
     enum what what;
     double alpha, beta;
@@ -138,7 +143,7 @@ static int fill_body(void *arg, struct sim_memory *memory, const struct sim_op *
             if (!to || fault->set) {
                 return -1;
             }
-            encode(value(o->what, o->which, i, j), o->to.dtype, to);
+            encode(value(o->what, o->which, i % o->distinct, j), o->to.dtype, to);
         }
     }
     return 0;
@@ -307,6 +312,7 @@ static bool call(struct work *w, uint32_t i, bool works)
                           .fn = gemm.fn,
                           .x = gemm.x,
                           .rows = gemm.tokens,
+                          .distinct = INT64_MAX,
                           .columns = gemm.coefficients,
                           .k = gemm.k,
                           .which = i,
@@ -333,6 +339,7 @@ static bool call(struct work *w, uint32_t i, bool works)
         fill.rows = gemm.tokens;
         fill.which = i;
         fill.what = X;
+        fill.distinct = w->shape.distinct ? w->shape.distinct : INT64_MAX;
         enqueue(w->stream, "fill x", fill_body, fill);
     }
     if (w->shape.scalars_on_device) {

@@ -27,6 +27,7 @@ struct work_shape {
     uint32_t scalar_dtype;
     bool scalars_on_device;
     uint32_t sites;        /* call i uses weights i % sites */
+    uint32_t distinct;     /* tokens from this one on repeat those before; 0: none does */
     const char *cublas[2]; /* files that even and odd calls come through; NULL: not loaded */
 };
 

@@ -80,6 +80,10 @@ static int add_row(struct mhcs_collect *collect, const struct mhcs_record *recor
     struct mhcs_timeline_bin *bin;
     int ret;
 
+    if (record->padded) {
+        collect->padded_rows++;
+        return 0;
+    }
     ret = mhcs_keep_site(collect, record, &site);
     if (!ret)
         ret = mhcs_keep_path(collect, record->path, &path);
@@ -112,7 +116,8 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     if (ret)
         return ret;
     mhcs_record_columns(record, &columns);
-    mhcs_totals_add(collect, &columns);
+    if (!columns.padded)
+        mhcs_totals_add(collect, &columns);
     return 0;
 }
 
@@ -125,7 +130,8 @@ int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *row
         ret = add_row(collect, mhcs_rows_get(rows, i));
     for (uint32_t i = 0; i < rows->rows && !ret; i += columns.rows) {
         mhcs_rows_columns(rows, i, &columns);
-        mhcs_totals_add(collect, &columns);
+        if (!columns.padded)
+            mhcs_totals_add(collect, &columns);
     }
     return ret;
 }

@@ -68,7 +68,8 @@ struct mhcs_path_line {
     MHCS_PATH_MEMBERS(MHCS_MEMBER)
 };
 
-/* rows, graph_rows: all, and those from a CUDA graph. reference_rows: that have this reference.
+/* rows, graph_rows: all, and those from a CUDA graph. padded_rows: of padding, in none of the other
+ * figures. reference_rows: that have this reference.
  * zero_rows: all finite, but rel is undefined: the reference is 0. nonfinite: rows with NaN or Inf
  * in production, in the reference, in x; nonfinite_alone: in production, neither in reference nor
  * in x. ulp, ulp_own: over coefficients. defect: production minus reference. other, other_path: of
@@ -77,6 +78,7 @@ struct mhcs_path_line {
 #define MHCS_COLLECT_MEMBERS(X)                                                                    \
     X(uint64_t, rows, , sum)                                                                       \
     X(uint64_t, graph_rows, , sum)                                                                 \
+    X(uint64_t, padded_rows, , sum)                                                                \
     X(uint64_t, phase_rows, [MHCS_PHASES], sum)                                                    \
     X(uint64_t, reference_rows, [MHCS_PATHS], sum)                                                 \
     X(uint64_t, zero_rows, , sum)                                                                  \

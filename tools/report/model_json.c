@@ -121,6 +121,7 @@ static void put_coverage(bool *failed, cJSON *to, const struct mhcs_report *repo
     rows = mhcs_put_object(failed, coverage, "rows");
     mhcs_put_count(failed, rows, "all", collect->rows);
     mhcs_put_count(failed, rows, "graph", collect->graph_rows);
+    mhcs_put_count(failed, rows, "padded", collect->padded_rows);
     for (int p = 0; p < MHCS_PHASES; p++)
         mhcs_put_count(failed, rows, mhcs_phase_name((enum mhcs_phase)p), collect->phase_rows[p]);
     for

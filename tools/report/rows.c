@@ -78,7 +78,7 @@ const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch
 {
 #define BIND(name, type, when, source, doc)                                                        \
     COLUMN(name) = mhcs_batch_column(batch, #name, MHCS_COL_##type);                               \
-    if (!COLUMN(name))                                                                             \
+    if (!COLUMN(name) && MHCS_TRACE_COLUMN_##name != MHCS_TRACE_COLUMN_padded)                     \
         return #name;
     MHCS_TRACE_COLUMNS(BIND)
 #undef BIND
@@ -112,6 +112,11 @@ static bool has_checkpoint(const struct mhcs_row_reader *rows, uint32_t row)
     return !COLUMN(checkpoint)->valid || mhcs_column_valid(COLUMN(checkpoint), row);
 }
 
+static bool is_padded(const struct mhcs_row_reader *rows, uint32_t row)
+{
+    return COLUMN(padded) && get_bool(COLUMN(padded), row);
+}
+
 const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_record *record = &rows->record;
@@ -128,6 +133,7 @@ const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t r
         .tokens = get_int32(COLUMN(tokens), row),
         .row = get_int32(COLUMN(row), row),
         .graph = get_bool(COLUMN(graph), row),
+        .padded = is_padded(rows, row),
         .path = get_text(COLUMN(path), row, &rows->path),
         .checkpoint = has_checkpoint(rows, row),
         .check = get_float(COLUMN(check), row),
@@ -149,7 +155,9 @@ void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
     uint32_t end = row + 1;
 
     columns->checkpoint = has_checkpoint(rows, row);
-    while (end < rows->rows && has_checkpoint(rows, end) == columns->checkpoint)
+    columns->padded = is_padded(rows, row);
+    while (end < rows->rows && has_checkpoint(rows, end) == columns->checkpoint &&
+           is_padded(rows, end) == columns->padded)
         end++;
     columns->rows = end - row;
     columns->raw[MHCS_PRODUCTION] = list_at(COLUMN(production), row);
@@ -178,6 +186,7 @@ void mhcs_record_columns(const struct mhcs_record *record, struct mhcs_columns *
 
     columns->rows = 1;
     columns->checkpoint = record->checkpoint;
+    columns->padded = record->padded;
     for (int path = 0; path < MHCS_PATHS; path++) {
         columns->raw[path] = result->raw[path];
         for (size_t i = 0; i < MHCS_METRICS; i++)

@@ -28,7 +28,8 @@ struct mhcs_row_reader {
     struct mhcs_row_text site_name, role, path;
 };
 
-/* NULL, or the name of the column that the batch lacks. The batch must outlive the reading. */
+/* NULL, or the name of the column that the batch lacks (older traces know no padding). The batch
+ * must outlive the reading. */
 const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch *batch);
 
 /* Text longer than the buffers is cut, and what is not printable ASCII in it replaced. What the
@@ -36,10 +37,10 @@ const char *mhcs_rows_bind(struct mhcs_row_reader *rows, const struct mhcs_batch
  * until the next call. */
 const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row);
 
-/* Consecutive rows, all or none of which have the checkpoint. */
+/* Consecutive rows, all or none of which have the checkpoint, and are padding. */
 struct mhcs_columns {
     uint32_t rows;
-    bool checkpoint;
+    bool checkpoint, padded;
     const float *raw[MHCS_PATHS];                  /* [rows][24] */
     const float *metric[MHCS_PATHS][MHCS_METRICS]; /* [rows]; [MHCS_PRODUCTION] unused */
 };

@@ -190,6 +190,10 @@ static void print_rows(FILE *out, const struct mhcs_report *report)
     if (collect->rows_of_other_sites > 0)
         fprintf(out, "  rows: %" PRIu64 " of further sites than the %d listed\n",
                 collect->rows_of_other_sites, MHCS_COLLECT_SITES_MAX);
+    if (collect->padded_rows > 0)
+        print_wrapped(out, "  rows left out: ",
+                      "padding %" PRIu64 " (x is zero, or repeats another row of its call)",
+                      collect->padded_rows);
     print_wrapped(out, "  rows counted, not averaged: ",
                   "reference zero %" PRIu64 "; NaN or Inf in production %" PRIu64 " (alone %" PRIu64
                   "), in the reference %" PRIu64 ", in x %" PRIu64,

@@ -55,6 +55,22 @@ void mhcs_book_open(struct mhcs_book *book)
     }
 }
 
+/* What the comparator's maps of this site were: those of the checkpoint's site that it resembles.
+ */
+static void write_maps(struct mhcs_json *json, const struct mhcs_model_params *params)
+{
+    mhcs_json_begin_array(json, "scale");
+    for (int i = 0; i < 3; i++) {
+        mhcs_json_number(json, NULL, (double)params->scale[i]);
+    }
+    mhcs_json_end_array(json);
+    mhcs_json_begin_array(json, "base");
+    for (int i = 0; i < MHCS_COEFFICIENTS; i++) {
+        mhcs_json_number(json, NULL, (double)params->base[i]);
+    }
+    mhcs_json_end_array(json);
+}
+
 static void note_site(struct mhcs_book *book, const struct mhcs_site *site, const char *path)
 {
     struct mhcs_json *json = mhcs_book_begin_item(&book->new_sites, "sites");
@@ -79,6 +95,9 @@ static void note_site(struct mhcs_book *book, const struct mhcs_site *site, cons
     mhcs_json_int(json, "weight_order", site->weight_order);
     mhcs_json_string(json, "path", path);
     mhcs_json_string(json, "form", site->match.site ? mhcs_form_name(site->match.form) : NULL);
+    if (site->match.site) {
+        write_maps(json, &site->match.site->params);
+    }
     mhcs_json_string(json, "difference", *site->match.difference ? site->match.difference : NULL);
     mhcs_json_end_object(json);
     if (site->id == MHCS_SITES_MAX) {

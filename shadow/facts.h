@@ -16,6 +16,7 @@
  * Later frames, each an object with one key:
  *   sites [{id, name, layer, role, coefficients, k, dtype, fingerprint "16 hex digits", absmax, rms,
  *           nonfinite, weight_order, path,
+ *           scale [3], base [24] (of the maps, where there is a checkpoint),
  *           form (of MHCS_FORMS: what became of the checkpoint's weights), difference (from them, in
  *           words)}]                                    those that are new
  *   counters {those of counters.h, reasons {key: n}, hook_ns,

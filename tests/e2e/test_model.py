@@ -64,6 +64,26 @@ def rms(rows, column):
     return math.sqrt(sum(v * v for v in values) / len(values))
 
 
+def comb_of(raw, rms_factor, site):
+    """doc/metrics.md, with scale and base as the facts have them."""
+    z = [raw[8 + i] * rms_factor * site["scale"][2] + site["base"][8 + i] for i in range(16)]
+    comb = []
+    for j in range(0, 16, 4):
+        e = [math.exp(v - max(z[j:j + 4])) for v in z[j:j + 4]]
+        comb += [v / sum(e) + 1e-6 for v in e]
+    for sweep in range(20):
+        for j in range(0, 16, 4) if sweep else ():
+            comb[j:j + 4] = [v / (sum(comb[j:j + 4]) + 1e-6) for v in comb[j:j + 4]]
+        for k in range(4):
+            comb[k::4] = [v / (sum(comb[k::4]) + 1e-6) for v in comb[k::4]]
+    return comb
+
+
+def comb_error(row, site):
+    production, reference = (comb_of(row[name], row["rms"], site) for name in ("production", "checkpoint"))
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(production, reference)) / sum(b * b for b in reference))
+
+
 def words(text):
     return re.sub(r"\s+", " ", text)
 
@@ -98,6 +118,10 @@ with e2e.scratch() as work:
         else:
             e2e.expect(all(names(layers)[s["weight_order"]] == s["name"] for s in sites), f"{what}: in the order of the calls")
             name_of.update({s["fingerprint"]: s["name"] for s in sites})
+        by_name = {s["name"]: s for s in sites}
+        few = [r for r in rows if r["role"] != "head"][::97]
+        e2e.expect(all(abs(comb_error(r, by_name[r["site_name"]]) / r["checkpoint_comb_err"] - 1) < 0.02 for r in few),
+                   f"{what}: scale and base in the facts are those of the maps, in {len(few)} rows")
         forms = {s["form"] for f in facts for s in f.get("sites", [])}
         e2e.expect(forms == {{"bf16": "bf16", "bf16-f32": "bf16", "fp16": "f16"}.get(precision, "stored")}, f"{what}: forms {forms}")
         for column, expected in (("operands_rel", operands), ("checkpoint_rel", checkpoint)):

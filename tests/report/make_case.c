@@ -219,6 +219,51 @@ static int f32_output(struct make_trace_plan *plan, const char *dir)
     return write_ranks(*plan, dir);
 }
 
+/* Errors are 1.3 times as large from the 30th call of each site on. */
+static void larger_from_the_30th(struct mhcs_record *record, struct mhcs_row_result *result,
+                                 void *no)
+{
+    if (record->call < 30 * 7)
+        return;
+    for (int i = 0; i < (record->site == 6 ? 4 : 24); i++) {
+        float *production = &result->raw[MHCS_PRODUCTION][i];
+
+        *production += 0.3F * (*production - result->raw[MHCS_OPERANDS][i]);
+    }
+    make_row_metrics(result, record->site == 6 ? 4 : 24, MHCS_OPERANDS);
+    make_row_metrics(result, record->site == 6 ? 4 : 24, MHCS_CHECKPOINT);
+}
+
+static int step(struct make_trace_plan *plan, const char *dir)
+{
+    plan->calls = 40;
+    plan->path = "bf16*bf16->bf16/f32+reduced"; /* what is not rounding of the output is no fault */
+    plan->edit = larger_from_the_30th;
+    return write_rank(plan, dir);
+}
+
+/* The clean run's with scale and base of each site. */
+static int with_maps(struct make_trace_plan *plan, const char *dir)
+{
+    char facts[8192];
+    size_t length = (size_t)snprintf(
+        facts, sizeof(facts), "{\"format\":\"mhcshadow\",\"version\":1," OWN_MODEL "\"sites\":[");
+
+    for (int site = 0; site < 6; site++) {
+        length +=
+            (size_t)snprintf(facts + length, sizeof(facts) - length,
+                             "%s{\"name\":\"layers.%d.hc_%s_fn\",\"scale\":[0.5,1,0.25],\"base\":[",
+                             site ? "," : "", site / 2, site % 2 ? "ffn" : "attn");
+        for (int i = 0; i < 24; i++)
+            length += (size_t)snprintf(facts + length, sizeof(facts) - length, "%s%d", i ? "," : "",
+                                       i >= 8 && (i - 8) % 5 == 0 ? 2 : 0);
+        length += (size_t)snprintf(facts + length, sizeof(facts) - length, "]}");
+    }
+    snprintf(facts + length, sizeof(facts) - length, "]}");
+    plan->facts = facts;
+    return write_rank(plan, dir);
+}
+
 /* Rows beyond one batch, so that there is something behind damage. */
 static int long_run(struct make_trace_plan *plan, const char *dir)
 {
@@ -303,6 +348,8 @@ int main(int argc, char **argv)
         {"all_captured", all_captured},
         {"other_width", other_width},
         {"f32_output", f32_output},
+        {"step", step},
+        {"with_maps", with_maps},
         {"long_run", long_run},
         {"longer_run", longer_run},
         {"odd_label", odd_label},

@@ -197,5 +197,86 @@ class Views(Figures):
             self.assert_near(float(shown[name]), np.quantile(rel, share), 0.03)
 
 
+    def test_drift_adds_up_the_errors_of_comb(self):
+        folder = self.make_in("a", "with_maps")
+        rows = table(folder)
+        names, comb = column(rows, "site_name"), column(rows, "checkpoint_comb_err")
+        sites = [f"layers.{i}.hc_{role}_fn" for i in range(3) for role in ("attn", "ffn")]
+        errors = [rms(comb[names == site]) for site in sites]
+        lines = re.findall(rf"^(layers\S+) +\d+ +({NUMBER}) +({NUMBER}) +({NUMBER}) +({NUMBER}) +({NUMBER}) +({NUMBER})$",
+                           run("drift", folder)[1], re.MULTILINE)
+        self.assertEqual([line[0] for line in lines], sites)
+        product, gain = comb_products(rows, sites)
+        for i, line in enumerate(lines):
+            self.assert_near(float(line[3]), math.sqrt(sum(e * e for e in errors[:i + 1])), 1e-3)
+            self.assert_near(float(line[4]), sum(errors[:i + 1]), 1e-3)
+            self.assert_near(float(line[5]), product[i], 2e-3)
+            self.assert_near(float(line[6]), gain[i], 6e-3)
+
+    def test_drift_compares_each_window_with_all_others(self):
+        folder = self.make_in("a", "step")
+        rows = table(folder)
+        heads = column(rows, "role") == "head"
+        expected = np.where(heads, np.nan, 1.0)
+        report = json.loads(run("export", folder)[1])
+        high = report["paths"][0]["against"]["checkpoint"]["expected_high"]
+        times = rows.column("time").cast(pa.int64()).to_numpy()
+        q = (column(rows, "checkpoint_rel") / high) ** 2 * expected
+        out = run("drift", folder)[1]
+        width = float(re.search(r"windows of (\S+) s", out)[1])
+        shown = re.findall(rf"^2023-11-14T22:13:(\d+\.\d+) +(\d+) +({NUMBER})", out, re.MULTILINE)
+        base = 1700000000 - 20
+        for start, count, ratio in shown:
+            here = (times >= (base + float(start)) * 1e9 - 1e6) & (times < (base + float(start) + width) * 1e9 - 1e6)
+            self.assertLess(abs(int(count) - np.sum(here)), 113)
+            self.assertLess(abs(float(ratio) / math.sqrt(np.nanmean(q[here])) - 1), 0.08)
+
+
+def mix64(z):
+    """splitmix64's, as in kernels/kernels.h."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & (1 << 64) - 1
+    return z ^ (z >> 31)
+
+
+def sinkhorn(logits):
+    """20 sweeps as doc/metrics.md has them."""
+    comb = np.exp(logits - logits.max(axis=1, keepdims=True))
+    comb = comb / comb.sum(axis=1, keepdims=True) + 1e-6
+    comb = comb / (comb.sum(axis=0, keepdims=True) + 1e-6)
+    for _ in range(19):
+        comb = comb / (comb.sum(axis=1, keepdims=True) + 1e-6)
+        comb = comb / (comb.sum(axis=0, keepdims=True) + 1e-6)
+    return comb
+
+
+def comb_products(rows, sites):
+    """Relative difference of the products of comb matrices, and the bound on their gain, up to each site (samples.h, chain.h)."""
+    names, rms_factor = column(rows, "site_name"), column(rows, "rms")
+    raw = {name: column(rows, name) for name in ("production", "checkpoint")}
+    times, calls, tokens = rows.column("time").cast(pa.int64()).to_pylist(), column(rows, "call"), column(rows, "row")
+    base = 2.0 * np.eye(4)
+
+    def hash_of(row):
+        bits = raw["production"][row][:4].astype(np.float32).view(np.uint64)
+        first = mix64((times[row] ^ mix64(int(calls[row]))))
+        return mix64(first ^ mix64((int(bits[0]) + mix64(int(bits[1]))) & (1 << 64) - 1) ^ int(tokens[row]))
+
+    chains = [{"production": np.eye(4), "checkpoint": np.eye(4), "gain": 1.0} for _ in range(64)]
+    products, gains = [], []
+    for site in sites:
+        drawn = sorted(np.flatnonzero(names == site), key=hash_of)[:64]
+        for i, chain in enumerate(chains):
+            row = drawn[i % len(drawn)]
+            comb = {name: sinkhorn(raw[name][row][8:].reshape(4, 4) * rms_factor[row] * 0.25 + base) for name in raw}
+            for name in raw:
+                chain[name] = comb[name].T @ chain[name]
+            chain["gain"] *= math.sqrt(comb["checkpoint"].sum(axis=1).max() * comb["checkpoint"].sum(axis=0).max())
+        norms = [np.linalg.norm(c["production"] - c["checkpoint"]) / np.linalg.norm(c["checkpoint"]) for c in chains]
+        products.append(rms(norms))
+        gains.append(max(c["gain"] for c in chains))
+    return products, gains
+
+
 if __name__ == "__main__":
     main()

@@ -74,5 +74,41 @@ class Hist(Case):
             self.assertIn(said, err)
 
 
+class Drift(Case):
+    def test_a_clean_run_has_no_trend_and_no_window_that_stands_out(self):
+        out = self.assert_report("drift_clean", 0, "drift", self.make("clean"))
+        self.assertIn("  0 of ", out)
+        self.assertEqual(out.count(": no trend\n"), 2)
+        self.assertIn("No product: the traces do not tell scale and base", out)
+
+    def test_a_step_is_seen_in_the_windows_behind_it_and_as_a_trend(self):
+        out = self.assert_report("drift_step", 0, "drift", self.make("step"))
+        self.assertIn("): A TREND", out)
+        windows = [line for line in out.splitlines() if line.startswith("2023-")]
+        # Calls are 10 ms apart: the 30th call of the seven sites begins at 2.1 s, and a window is 0.13 s.
+        for line in windows[1:-1]:
+            if not "22:13:21.96" < line[11:22] < "22:13:22.10":
+                self.assertEqual("*" in line, line[11:22] >= "22:13:22.10", line)
+
+    def test_over_the_layers_the_product_needs_the_maps(self):
+        out = self.assert_report("drift_maps", 0, "drift", self.make("with_maps"))
+        self.assertRegex(out, r"by the product of measured comb matrices \d")
+
+    def test_neutral_maps_are_said_to_be(self):
+        out = run("drift", self.make("tf32"))[1]
+        self.assertIn("these are the maps of a neutral layer", " ".join(out.split()))
+
+    def test_without_an_expectation_the_rms_is_shown(self):
+        code, out, _ = run("drift", self.make("unknown_path"))
+        self.assertEqual(code, 3)
+        self.assertIn("rms rel, for no path has an expectation", out)
+
+    def test_the_order_of_traces_and_the_number_of_threads_change_nothing(self):
+        self.make("one_site")
+        outs = {run("drift", "--threads", threads, *paths)[1]
+                for threads in "124" for paths in ((self.rank(0), self.rank(1)), (self.rank(1), self.rank(0)))}
+        self.assertEqual(len(outs), 1)
+
+
 if __name__ == "__main__":
     main()

@@ -57,16 +57,6 @@ static int compare_sizes(const void *left, const void *right)
     return a < b ? -1 : 1;
 }
 
-static const char *chance(double probability, char text[MHCS_NUMBER_BYTES])
-{
-    if (isnan(probability))
-        return "-";
-    if (probability < 1e-15)
-        return "<1e-15";
-    snprintf(text, MHCS_NUMBER_BYTES, probability < 0.01 ? "%.0e" : "%.2f", probability);
-    return text;
-}
-
 static void print_change(const struct mhcs_change *change)
 {
     const struct mhcs_group *group = mhcs_change_group(change);
@@ -86,7 +76,7 @@ static void print_change(const struct mhcs_change *change)
                            change->group[r] ? mhcs_evidence_rms(&change->group[r]->evidence) : NAN,
                            number));
     printf("%7s", mhcs_text_ratio(change->ratio, number));
-    printf("%8s  %s%s%s\n", chance(change->probability, number), mhcs_colour(colour),
+    printf("%8s  %s%s%s\n", mhcs_text_chance(change->probability, number), mhcs_colour(colour),
            mhcs_change_name(change->kind), mhcs_colour(MHCS_PLAIN));
 }
 

@@ -101,6 +101,8 @@ static int add_row(struct mhcs_collect *collect, const struct mhcs_record *recor
         line->rows++;
     path->rows++;
     mhcs_worst_add(&collect->worst, record, collect->file);
+    if (site && site->samples)
+        mhcs_samples_add(site->samples, record);
     for
         MHCS_EACH_REFERENCE(r)
     if (r == MHCS_OPERANDS || record->checkpoint)

@@ -11,6 +11,7 @@
 #include "tools/report/noise.h"
 #include "tools/report/phase.h"
 #include "tools/report/rows.h"
+#include "tools/report/samples.h"
 #include "tools/report/stats.h"
 #include "tools/report/timeline.h"
 #include "tools/report/verdict.h"
@@ -49,7 +50,8 @@ struct mhcs_line {
 #define MHCS_SITE_MEMBERS(X)                                                                       \
     X(char, role, [8], greatest)                     /* attn, ffn, head; "": unknown */            \
     X(int16_t, layer, , largest)                     /* -1: unknown */                             \
-    X(struct mhcs_line *, line, [MHCS_PHASES], line) /* NULL: no rows */
+    X(struct mhcs_line *, line, [MHCS_PHASES], line) /* NULL: no rows */                           \
+    X(struct mhcs_samples *, samples, , samples)     /* NULL: none are kept */
 struct mhcs_site_line {
     char name[MHCS_SITE_LINE_BYTES];
     MHCS_SITE_MEMBERS(MHCS_MEMBER)
@@ -104,7 +106,8 @@ struct mhcs_collect {
     struct mhcs_site_line *last_site; /* of the row before; NULL: none */
     struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
-    const char *file; /* that the next rows are from; of rows that are kept */
+    const char *file;   /* that the next rows are from; of rows that are kept */
+    bool keeps_samples; /* of each site */
 };
 
 struct mhcs_collect *mhcs_collect_new(void); /* NULL: no memory */
@@ -113,6 +116,7 @@ void mhcs_collect_free(struct mhcs_collect *collect);
 struct mhcs_extras {
     size_t worst_rows, worst_metric; /* as mhcs_worst_init() takes them */
     enum mhcs_path worst_reference;
+    bool samples; /* some rows of each site */
 };
 /* Before the first row; collections that are merged get the same. 0 or -ENOMEM. */
 int mhcs_collect_extras(struct mhcs_collect *collect, const struct mhcs_extras *extras);

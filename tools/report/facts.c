@@ -446,6 +446,8 @@ int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
         ret = add_shapes(facts, get(json, "sites"));
     if (!ret)
         ret = add_differences(facts, get(json, "sites"));
+    if (!ret)
+        ret = mhcs_maps_add(&facts->maps, json);
     if (cJSON_IsObject(get(json, "counters")))
         set_counters(facts, get(json, "counters"));
     cJSON_ArrayForEach(event, get(json, "events")) if (!ret) ret = add_event(facts, event);
@@ -484,6 +486,8 @@ int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from)
 
         ret = text ? keep_process(facts, text) : -ENOMEM;
     }
+    if (!ret)
+        ret = mhcs_maps_merge(&facts->maps, &from->maps);
     facts->simulated |= from->simulated;
     facts->neutral_model |= from->neutral_model;
     facts->counted |= from->counted;
@@ -556,4 +560,5 @@ void mhcs_facts_free(struct mhcs_facts *facts)
     for (size_t i = 0; i < facts->processes; i++)
         free(facts->process[i]);
     free(facts->process);
+    mhcs_maps_free(&facts->maps);
 }

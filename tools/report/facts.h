@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "shadow/reason.h"
+#include "tools/report/maps.h"
 
 /* Facts shown as text, one line each. X(NAME, label). */
 #define MHCS_FACTS(X)                                                                              \
@@ -60,6 +61,7 @@ struct mhcs_facts {
 #define MHCS_DISTINCT_MEMBER(name) struct mhcs_distinct name;
     MHCS_DISTINCTS(MHCS_DISTINCT_MEMBER)
 #undef MHCS_DISTINCT_MEMBER
+    struct mhcs_maps maps;
     char **process; /* "host pid" */
     size_t processes, processes_room;
     bool simulated;     /* some GPU or driver is a simulation */

@@ -24,6 +24,7 @@ struct mhcs_collect *mhcs_collect_new(void)
 
 int mhcs_collect_extras(struct mhcs_collect *collect, const struct mhcs_extras *extras)
 {
+    collect->keeps_samples = extras->samples;
     if (extras->worst_rows == 0)
         return 0;
     return mhcs_worst_init(&collect->worst, extras->worst_rows, extras->worst_metric,
@@ -38,6 +39,7 @@ static void site_free(struct mhcs_site_line *site)
                 free(site->line[p]->bucket[b]);
             free(site->line[p]);
         }
+    free(site->samples);
     free(site);
 }
 
@@ -124,8 +126,11 @@ int mhcs_keep_site_like(struct mhcs_collect *collect, const struct mhcs_site_lin
         return -ENOMEM;
     memcpy(site->name, like->name, sizeof(site->name));
     site->layer = -1;
-    if (!tsearch(site, &collect->site_tree, compare_names)) {
-        free(site);
+    if (collect->keeps_samples)
+        site->samples = calloc(1, sizeof(*site->samples));
+    if ((collect->keeps_samples && !site->samples) ||
+        !tsearch(site, &collect->site_tree, compare_names)) {
+        site_free(site);
         return -ENOMEM;
     }
     collect->site[collect->sites++] = site;

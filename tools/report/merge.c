@@ -110,6 +110,14 @@ static int merge_one_line(struct mhcs_line *to, const struct mhcs_line *from)
 
 MAKE_AND_MERGE(line, struct mhcs_line *, merge_one_line)
 
+static int merge_one_samples(struct mhcs_samples *to, const struct mhcs_samples *from)
+{
+    mhcs_samples_merge(to, from);
+    return 0;
+}
+
+MAKE_AND_MERGE(samples, struct mhcs_samples *, merge_one_samples)
+
 int mhcs_merge_site(struct mhcs_site_line *to, const struct mhcs_site_line *from)
 {
     int ret = 0;

@@ -20,6 +20,7 @@
     X(layers)                                                                                      \
     X(top)                                                                                         \
     X(hist)                                                                                        \
+    X(drift)                                                                                       \
     X(diff)                                                                                        \
     X(export)                                                                                      \
     X(html)                                                                                        \

@@ -82,6 +82,16 @@ const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES])
     return digits == text ? strcat(text, prefixes[i]) : digits;
 }
 
+const char *mhcs_text_chance(double probability, char text[MHCS_NUMBER_BYTES])
+{
+    if (isnan(probability))
+        return "-";
+    if (probability < 1e-15)
+        return "<1e-15";
+    snprintf(text, MHCS_NUMBER_BYTES, probability < 0.01 ? "%.0e" : "%.2f", probability);
+    return text;
+}
+
 /* Seconds and what is left in ns, also before 1970. */
 static time_t seconds_of(int64_t unix_ns, int32_t *ret_ns)
 {

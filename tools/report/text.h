@@ -22,6 +22,9 @@ const char *mhcs_text_ratio(double value, char text[MHCS_NUMBER_BYTES]);
 /* A count, size or rate in three digits with the unit's prefix: "812", "3.21 M", "48.0 G". */
 const char *mhcs_text_scaled(double value, char text[MHCS_NUMBER_BYTES]);
 
+/* A probability: "0.43", "5e-05", "<1e-15", "-" for NaN. */
+const char *mhcs_text_chance(double probability, char text[MHCS_NUMBER_BYTES]);
+
 /* "2026-03-01 12:00:00 UTC" */
 #define MHCS_CLOCK_BYTES 40
 const char *mhcs_text_clock(int64_t unix_ns, char text[MHCS_CLOCK_BYTES]);

@@ -24,7 +24,7 @@ void mhcs_timeline_clear(struct mhcs_timeline *timeline)
     mhcs_timeline_init(timeline);
 }
 
-static void merge_moment(struct mhcs_moment *moment, const struct mhcs_moment *other)
+void mhcs_moment_merge(struct mhcs_moment *moment, const struct mhcs_moment *other)
 {
     moment->rows += other->rows;
     moment->nonfinite += other->nonfinite;
@@ -38,7 +38,7 @@ static void merge_bin(struct mhcs_timeline_bin *bin, const struct mhcs_timeline_
 {
     for (int p = 0; p < MHCS_PHASES; p++)
         for (int r = 0; r < MHCS_PATHS; r++)
-            merge_moment(&bin->moment[p][r], &other->moment[p][r]);
+            mhcs_moment_merge(&bin->moment[p][r], &other->moment[p][r]);
 }
 
 /* Each two neighbours become one. Right shifts of negative times round down, as they must. */

@@ -37,7 +37,7 @@ PLANTED = [
     ("rows-summed", ALL, WRONG, "odd token rows in calls of 1024 or more token rows hold the right sums plus others of their size"),
     ("sm-column", ALL, WRONG, "hold wrong values beside right ones in coefficient 13 (comb[1][1])"),
     ("rows-of-comb", ALL, WRONG, "right values at the wrong coefficients in coefficients 9 to 22"),
-    ("nan-partial", ALL, NONFINITE, "every 32nd token row (0, 32, ...)"),
+    ("nan-partial", ALL, NONFINITE, "token rows 0, 32, ... (every 32nd)"),
     ("weights-memory", ALL, "wrong-weights", "in coefficient 5 (post[1])"),
 ]
 # A server that may sum in bf16 passes, and is told that it does.

@@ -227,6 +227,80 @@ static void one_size_of_call_with_an_excess_is_found_among_others(void **unused)
     mhcs_report_free(&report);
 }
 
+static void odd_rows_of_large_calls_that_hold_two_sums_are_named(void **unused)
+{
+    struct mhcs_report report;
+    struct sample sample, other;
+    uint64_t state = test_seed("odd rows");
+
+    begin(&report);
+    for (int i = 0; i < SITES * ROWS * 2; i++) {
+        make_sample(&sample, &state, i % SITES, i / SITES % 2 ? 2000 : 700, 1.66e-3, 0);
+        sample.record.row = (int32_t)pick(&state, (size_t)sample.record.tokens);
+        make_sample(&other, &state, 0, 8, 0, 0);
+        for (int j = 0; j < 24 && sample.record.tokens == 2000 && sample.record.row % 2; j++)
+            sample.result.raw[MHCS_PRODUCTION][j] += other.result.raw[MHCS_OPERANDS][j];
+        make_row_metrics(&sample.result, 24, MHCS_OPERANDS);
+        feed(&report, &sample);
+    }
+    conclude(&report);
+    assert_int_equal(report.conclusion.status, MHCS_FAIL);
+    assert_int_equal(report.conclusion.class, MHCS_CLASS_WRONG_VALUES);
+    assert_int_equal(report.conclusion.calls_from, 1024);
+    assert_int_equal(report.conclusion.sites_concerned, SITES);
+    assert_null(report.conclusion.worst_site);
+    assert_says(&report, "odd token rows in calls of 1024 or more token rows hold the right sums "
+                         "plus others of their size");
+    mhcs_report_free(&report);
+}
+
+/* Allowed, and small: a PASS, which tells that results depend on the batch. */
+static void partial_sums_of_small_calls_are_told_where_they_are_allowed(void **unused)
+{
+    struct mhcs_report report;
+    struct sample sample;
+    uint64_t state = test_seed("partial sums");
+
+    begin(&report);
+    for (int i = 0; i < SITES * ROWS * 2; i++) {
+        const bool small = i / SITES % 2;
+
+        make_sample(&sample, &state, i % SITES, small ? 8 : 512, small ? 2.34e-3 : 1.66e-3, 0);
+        sample.record.path = "bf16*bf16->bf16/f32+reduced";
+        feed(&report, &sample);
+    }
+    conclude(&report);
+    assert_int_equal(report.conclusion.status, MHCS_PASS);
+    assert_int_equal(report.conclusion.class, MHCS_CLASS_BF16_PARTIALS);
+    assert_int_equal(report.conclusion.calls_to, 15);
+    assert_says(&report, "in calls of fewer than 16 token rows alone there is rounding of partial "
+                         "sums to bf16, as the path allows");
+    mhcs_report_free(&report);
+}
+
+static void weights_that_differ_are_told_from_arithmetic(void **unused)
+{
+    struct mhcs_report report;
+    struct sample sample;
+    uint64_t state = test_seed("weights");
+
+    begin(&report);
+    for (int i = 0; i < SITES * ROWS; i++) {
+        make_sample(&sample, &state, i % SITES, 512, 1.66e-3, 1.66e-3);
+        if (i % SITES == 4)
+            sample.result.raw[MHCS_CHECKPOINT][5] += 10;
+        make_row_metrics(&sample.result, 24, MHCS_CHECKPOINT);
+        feed(&report, &sample);
+    }
+    conclude(&report);
+    assert_int_equal(report.conclusion.status, MHCS_FAIL);
+    assert_int_equal(report.conclusion.class, MHCS_CLASS_WRONG_WEIGHTS);
+    assert_string_equal(report.conclusion.worst_site->site->name, "layers.2.hc_attn_fn");
+    assert_says(&report, "The arithmetic is as declared, but not the weights");
+    assert_says(&report, "in coefficient 5 (post[1])");
+    mhcs_report_free(&report);
+}
+
 static void nan_in_production_alone_fails_but_not_nan_that_came_with_x(void **unused)
 {
     struct mhcs_report report;
@@ -387,6 +461,9 @@ int main(void)
         cmocka_unit_test(tf32_instead_of_fp32_fails_and_is_named),
         cmocka_unit_test(one_bad_site_in_one_phase_is_found_and_named),
         cmocka_unit_test(one_size_of_call_with_an_excess_is_found_among_others),
+        cmocka_unit_test(odd_rows_of_large_calls_that_hold_two_sums_are_named),
+        cmocka_unit_test(partial_sums_of_small_calls_are_told_where_they_are_allowed),
+        cmocka_unit_test(weights_that_differ_are_told_from_arithmetic),
         cmocka_unit_test(nan_in_production_alone_fails_but_not_nan_that_came_with_x),
         cmocka_unit_test(an_unknown_path_is_said_and_never_passes),
         cmocka_unit_test(a_reference_that_fails_its_own_check_judges_nothing),

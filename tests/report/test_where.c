@@ -57,7 +57,7 @@ static const struct {
     const char *said;
 } cases[] = {
     {is_odd, "odd token rows"},
-    {is_first_of_32, "every 32nd token row (0, 32, ...)"},
+    {is_first_of_32, "token rows 0, 32, ... (every 32nd)"},
     {is_in_tail, "the token rows behind a call's last whole tile of 64"},
     {is_of_one_tile, "token rows 48 to 63"},
     {is_anywhere, "token rows"},

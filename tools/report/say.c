@@ -203,7 +203,6 @@ static void say_wrong(FILE *out, const struct mhcs_conclusion *conclusion,
 static void say_nonfinite(FILE *out, const struct mhcs_conclusion *conclusion,
                           const struct mhcs_collect *collect)
 {
-    (void)collect;
     fputs("Production holds NaN or Inf where the reference and x are finite: ", out);
     say_rows(out, conclusion);
     say_coefficients(out, &conclusion->decisive->evidence.where);

@@ -136,8 +136,8 @@ static double narrowness(const struct mhcs_where *where, const struct mhcs_patte
     return in.off == all.off && pow(common, all.off - 1) < MHCS_WHERE_CHANCE ? common : 1;
 }
 
-static void try(const struct mhcs_where *where, const struct mhcs_pattern *pattern,
-                struct mhcs_pattern *best, double *least)
+static void consider(const struct mhcs_where *where, const struct mhcs_pattern *pattern,
+                     struct mhcs_pattern *best, double *least)
 {
     const double common = narrowness(where, pattern);
 
@@ -157,14 +157,15 @@ struct mhcs_pattern mhcs_where_pattern(const struct mhcs_where *where)
     if (mhcs_where_off(where) < 2)
         return best;
     for (int i = 0; i < MHCS_WHERE_TAILS; i++)
-        try(where, &(struct mhcs_pattern){.kind = MHCS_TAIL, .tail = i}, &best, &least);
+        consider(where, &(struct mhcs_pattern){.kind = MHCS_TAIL, .tail = i}, &best, &least);
     for (int period = 2; period <= MHCS_WHERE_PERIOD; period *= 2)
         for (int residue = 0; residue < period; residue++)
-            try(where,
+            consider(
+                where,
                 &(struct mhcs_pattern){.kind = MHCS_PERIOD, .period = period, .residue = residue},
                 &best, &least);
     if (rows.last < MHCS_WHERE_TILE * (MHCS_WHERE_TILES - 1))
-        try(where, &rows, &best, &least);
+        consider(where, &rows, &best, &least);
     return best;
 }
 
@@ -181,9 +182,9 @@ void mhcs_pattern_say(FILE *out, const struct mhcs_pattern *pattern)
         if (pattern->period == 2)
             fprintf(out, "%s token rows", pattern->residue ? "odd" : "even");
         else
-            fprintf(out, "every %d%s token row (%d, %d, ...)", pattern->period,
-                    pattern->period == 32 ? "nd" : "th", pattern->residue,
-                    pattern->residue + pattern->period);
+            fprintf(out, "token rows %d, %d, ... (every %d%s)", pattern->residue,
+                    pattern->residue + pattern->period, pattern->period,
+                    pattern->period == 32 ? "nd" : "th");
         return;
     default:
         fputs("token rows", out);

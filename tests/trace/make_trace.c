@@ -55,7 +55,7 @@ static float group_rel(const struct mhcs_row_result *result, enum mhcs_path refe
 
 static double ulp_bf16(double value)
 {
-    return ldexp(1, ilogb(value) - 7);
+    return value == 0 ? 0 : ldexp(1, ilogb(value) - 7);
 }
 
 static bool all_finite(const float *values, uint32_t count)

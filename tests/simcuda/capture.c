@@ -102,8 +102,8 @@ CUresult sim_capture_permits_wait(const char *call, CUstream stream)
     if (r != CUDA_SUCCESS)
         return r;
     if (stream->capture)
-        return violation(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call,
-                         "work that is captured never gets done", stream->capture);
+        return violation(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call, "the stream is captured",
+                         stream->capture);
     return sim_capture_permits_unsafe(call);
 }
 

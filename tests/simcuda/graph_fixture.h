@@ -45,4 +45,30 @@ static inline CUgraph capture_two(struct fixture *f, uint32_t first, uint32_t se
     return capture_end(f->a);
 }
 
+/* Two kernels on x in the captured stream, one on y in a forked stream: between them, or beside the
+ * second if it is joined late. */
+static inline CUgraph fork_capture(struct fixture *f, CUdeviceptr y, bool joined_late)
+{
+    CUevent fork, join;
+    CUgraph graph;
+
+    OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    capture_begin(f->a);
+    affine(f->a, f->x, 10, 2);
+    OK(cuEventRecord(fork, f->a));
+    OK(cuStreamWaitEvent(f->b, fork, 0));
+    affine(f->b, y, 10, 3);
+    OK(cuEventRecord(join, f->b));
+    if (joined_late)
+        affine(f->a, f->x, 10, 4);
+    OK(cuStreamWaitEvent(f->a, join, 0));
+    if (!joined_late)
+        affine(f->a, f->x, 10, 4);
+    graph = capture_end(f->a);
+    OK(cuEventDestroy(fork));
+    OK(cuEventDestroy(join));
+    return graph;
+}
+
 #endif

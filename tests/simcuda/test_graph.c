@@ -82,32 +82,6 @@ static void work_on_the_stream_comes_before_and_after_the_graph(void **state)
     OK(cuGraphDestroy(graph));
 }
 
-/* Two kernels on x in the captured stream, one on y in a forked stream: between them, or beside the
- * second if it is joined late. */
-static CUgraph fork_capture(struct fixture *f, CUdeviceptr y, bool joined_late)
-{
-    CUevent fork, join;
-    CUgraph graph;
-
-    OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-    OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
-    capture_begin(f->a);
-    affine(f->a, f->x, 10, 2);
-    OK(cuEventRecord(fork, f->a));
-    OK(cuStreamWaitEvent(f->b, fork, 0));
-    affine(f->b, y, 10, 3);
-    OK(cuEventRecord(join, f->b));
-    if (joined_late)
-        affine(f->a, f->x, 10, 4);
-    OK(cuStreamWaitEvent(f->a, join, 0));
-    if (!joined_late)
-        affine(f->a, f->x, 10, 4);
-    graph = capture_end(f->a);
-    OK(cuEventDestroy(fork));
-    OK(cuEventDestroy(join));
-    return graph;
-}
-
 static void a_fork_that_is_joined_orders_its_nodes(void **state)
 {
     struct fixture *f = *state;
@@ -276,50 +250,6 @@ static void a_disabled_node_still_orders(void **state)
     OK(cuGraphDestroy(graph));
 }
 
-static void a_node_of_a_destroyed_graph_is_a_fault(void **state)
-{
-    struct fixture *f = *state;
-    const unsigned faults = simcuda_fault_count();
-    CUgraphNode node;
-    CUgraph graph;
-    CUgraphExec exec;
-
-    capture_begin(f->a);
-    affine(f->a, f->x, 10, 2);
-    graph = capture_end(f->a);
-    assert_int_equal(nodes_of(graph, &node, 1), 1);
-    exec = instantiate(graph);
-    OK(cuGraphDestroy(graph));
-    assert_int_equal(cuGraphNodeSetEnabled(exec, node, 0), CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(cuGraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
-    OK(cuGraphExecDestroy(exec));
-    assert_int_equal(cuGraphLaunch(exec, f->a), CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(simcuda_fault_count(), faults + 3);
-}
-
-static void a_node_of_another_graph_is_a_fault(void **state)
-{
-    struct fixture *f = *state;
-    const unsigned faults = simcuda_fault_count();
-    CUgraphNode node, copy;
-    CUgraph graph, clone;
-    CUgraphExec exec;
-
-    capture_begin(f->a);
-    affine(f->a, f->x, 10, 2);
-    graph = capture_end(f->a);
-    assert_int_equal(nodes_of(graph, &node, 1), 1);
-    OK(cuGraphClone(&clone, graph));
-    OK(cuGraphNodeFindInClone(&copy, node, clone));
-    exec = instantiate(clone);
-    assert_int_equal(cuGraphNodeSetEnabled(exec, node, 0), CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(simcuda_fault_count(), faults + 1);
-    OK(cuGraphNodeSetEnabled(exec, copy, 0));
-    OK(cuGraphLaunch(exec, f->a));
-    OK(cuCtxSynchronize());
-    assert_int_equal(first_word(f), 1);
-}
-
 /* What host functions were called, in order. */
 static struct {
     char calls[64];
@@ -379,68 +309,6 @@ static void every_order_chooses_among_the_nodes_that_are_ready(void **state)
         assert_true(ab && ba);
 }
 
-static void memory_that_is_gone_is_found_when_the_graph_runs(void **state)
-{
-    struct fixture *f = *state;
-    CUgraphExec exec = instantiate(capture_two(f, 2, 3));
-
-    OK(cuMemFree(f->x));
-    cuGraphLaunch(exec, f->a);
-    assert_int_equal(cuStreamSynchronize(f->a), CUDA_ERROR_ILLEGAL_ADDRESS);
-}
-
-static void a_graph_outlives_its_module_but_not_its_context(void **state)
-{
-    struct fixture *f = *state;
-    CUgraph graph;
-    CUgraphExec exec;
-    CUcontext other;
-    CUstream stream;
-    CUfunction function;
-    CUmodule module;
-    CUdeviceptr y;
-
-    OK(cuCtxCreate_v2(&other, 0, 0));
-    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    OK(cuMemAlloc(&y, 4 * WORDS));
-    OK(cuMemsetD32(y, 1, WORDS));
-    OK(cuCtxSynchronize());
-    function = scale();
-    capture_begin(stream);
-    OK(launch(function, stream, y, 10, 2));
-    graph = capture_end(stream);
-    exec = instantiate(graph);
-    OK(cuFuncGetModule(&module, function));
-    OK(cuModuleUnload(module));
-    OK(cuGraphLaunch(exec, stream));
-    OK(cuStreamSynchronize(stream));
-    OK(cuCtxDestroy(other));
-    OK(cuCtxSetCurrent(f->context));
-    assert_int_equal(cuGraphLaunch(exec, f->a), CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(cuGraphInstantiate(&exec, graph, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    OK(cuGraphExecDestroy(exec));
-    OK(cuGraphDestroy(graph));
-}
-
-/* Each has a chain beside its stream's, and there is an end to the number of those. */
-static void graphs_can_be_made_again_and_again(void **state)
-{
-    struct fixture *f = *state;
-    const unsigned faults = simcuda_fault_count();
-
-    for (int i = 0; i < 1000; i++) {
-        CUgraph graph = fork_capture(f, f->x, false);
-        CUgraphExec exec = instantiate(graph);
-
-        OK(cuGraphDestroy(graph));
-        if (i % 100 == 0)
-            OK(cuGraphLaunch(exec, f->a));
-        OK(cuGraphExecDestroy(exec));
-    }
-    OK(cuCtxSynchronize());
-    assert_int_equal(simcuda_fault_count(), faults);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,12 +324,7 @@ int main(void)
         TEST(a_change_of_parameters_holds_for_later_launches),
         TEST(a_disabled_node_does_nothing_in_later_launches),
         TEST(a_disabled_node_still_orders),
-        TEST(a_node_of_a_destroyed_graph_is_a_fault),
-        TEST(a_node_of_another_graph_is_a_fault),
         TEST(every_order_chooses_among_the_nodes_that_are_ready),
-        TEST(memory_that_is_gone_is_found_when_the_graph_runs),
-        TEST(a_graph_outlives_its_module_but_not_its_context),
-        TEST(graphs_can_be_made_again_and_again),
     };
 
     if (cuInit(0) != CUDA_SUCCESS)

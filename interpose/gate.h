@@ -20,7 +20,8 @@
  * `frame` is where the stack stood when it came: whoever calls from within stands below. A call
  * from the same height or above finds one that never came back, since a callback of the application
  * threw an exception or jumped: no code of ours runs then (it would need libgcc's unwinder, and
- * that library must not come in through us). */
+ * that library must not come in through us). What such a call had taken is given back at the
+ * thread's next call; a thread that makes none keeps it until the context ends. */
 struct mhcs_pass {
     uintptr_t frame; /* 0: none is under way */
     uint32_t taken;

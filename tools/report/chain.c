@@ -11,11 +11,6 @@
 
 /* ---- sums ---- */
 
-static double rms_of(const struct mhcs_moments *moments)
-{
-    return sqrt(mhcs_exact_value(&moments->squares) / (double)moments->count);
-}
-
 static void add_link(struct mhcs_chain *chain, const struct mhcs_site_line *site,
                      enum mhcs_path reference)
 {
@@ -34,8 +29,8 @@ static void add_link(struct mhcs_chain *chain, const struct mhcs_site_line *site
     *link = (struct mhcs_link){
         .site = site,
         .rows = comb.count,
-        .comb = rms_of(&comb),
-        .y = rms_of(&y),
+        .comb = mhcs_moments_rms(&comb),
+        .y = mhcs_moments_rms(&y),
         .product = NAN,
         .gain = NAN,
     };

@@ -9,11 +9,6 @@
 #include "tools/report/term.h"
 #include "tools/report/text.h"
 
-static const char *reference_name(enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS ? "the operands" : "the checkpoint";
-}
-
 /* ---- what changed ---- */
 
 static bool is_site_line(const struct mhcs_change *change)
@@ -87,8 +82,8 @@ static bool is_shown(const struct mhcs_change *change, bool all)
 
 static void print_heading(enum mhcs_path reference)
 {
-    printf("\n%sErrors against %s, rms of rel%s\n  %-23s %-7s%7s%8s%8s%10s%10s%7s%8s  %s\n",
-           mhcs_colour(MHCS_BOLD), reference_name(reference), mhcs_colour(MHCS_PLAIN), "site",
+    printf("\n%sErrors against the %s, rms of rel%s\n  %-23s %-7s%7s%8s%8s%10s%10s%7s%8s  %s\n",
+           mhcs_colour(MHCS_BOLD), mhcs_reference_name(reference), mhcs_colour(MHCS_PLAIN), "site",
            "phase", "tokens", "rows A", "rows B", "A", "B", "B/A", "chance", "change");
 }
 
@@ -143,7 +138,7 @@ static void print_references(const struct mhcs_comparison *comparison, bool all,
             if (in_a && in_b)
                 print_reference(comparison, r, all, sorted);
             else if (in_a || in_b)
-                printf("\nErrors against %s: %c alone has them.\n", reference_name(r),
+                printf("\nErrors against the %s: %c alone has them.\n", mhcs_reference_name(r),
                        in_a ? 'A' : 'B');
         }
 }
@@ -189,7 +184,7 @@ static void say_where(FILE *out, const struct mhcs_change *change)
     if (group->bucket >= 0)
         fprintf(out, " (calls of %u to %u token rows)", 1u << group->bucket,
                 (2u << group->bucket) - 1);
-    fprintf(out, " against %s", reference_name(group->reference));
+    fprintf(out, " against the %s", mhcs_reference_name(group->reference));
     if (isfinite(change->ratio))
         fprintf(out, ", %s times", mhcs_text_ratio(change->ratio, ratio));
     if (change->group[1] && change->group[1]->evidence.nonfinite > 0)

@@ -138,6 +138,11 @@ int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *row
     return ret;
 }
 
+const char *mhcs_reference_name(enum mhcs_path reference)
+{
+    return reference == MHCS_OPERANDS ? "operands" : "checkpoint";
+}
+
 enum mhcs_path mhcs_widest(const struct mhcs_collect *collect)
 {
     return collect->reference_rows[MHCS_CHECKPOINT] > 0 ? MHCS_CHECKPOINT : MHCS_OPERANDS;

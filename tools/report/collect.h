@@ -125,6 +125,7 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
 /* All rows of the batch that `rows` is bound to. 0 or -ENOMEM. */
 int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *rows);
 
+const char *mhcs_reference_name(enum mhcs_path reference); /* "operands", "checkpoint" */
 /* The reference that includes all of the error: the checkpoint where some row has it. */
 enum mhcs_path mhcs_widest(const struct mhcs_collect *collect);
 

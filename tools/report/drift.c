@@ -11,11 +11,6 @@
 #include "tools/report/text.h"
 #include "tools/report/trend.h"
 
-static const char *reference_name(enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS ? "operands" : "checkpoint";
-}
-
 static void print_heading(FILE *out, const struct mhcs_table *table)
 {
     fputs(mhcs_colour(MHCS_BOLD), out);
@@ -109,7 +104,7 @@ static void print_time(FILE *out, const struct mhcs_report *report, enum mhcs_pa
         for (size_t i = 0; i < trend.windows; i++)
             ratios |= trend.window[p][i].moment.excess.count > 0;
     fprintf(out, "%sOver time%s against the %s, windows of %.3g s; %s\n", mhcs_colour(MHCS_BOLD),
-            mhcs_colour(MHCS_PLAIN), reference_name(reference), ldexp(1e-9, (int)trend.shift),
+            mhcs_colour(MHCS_PLAIN), mhcs_reference_name(reference), ldexp(1e-9, (int)trend.shift),
             ratios ? "R is rms rel over the expected" : "rms rel, for no path has an expectation");
     print_windows(out, &trend, ratios);
     fprintf(out,
@@ -200,7 +195,7 @@ static int print_layers(FILE *out, const struct mhcs_report *report, enum mhcs_p
         return ret;
     fprintf(out,
             "%sOver the layers%s against the %s: errors of comb after Sinkhorn, and added up\n",
-            mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN), reference_name(reference));
+            mhcs_colour(MHCS_BOLD), mhcs_colour(MHCS_PLAIN), mhcs_reference_name(reference));
     if (chain.links > 0) {
         print_links(out, &chain);
         say_chain(out, report, &chain);

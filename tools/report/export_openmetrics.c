@@ -10,8 +10,6 @@
 
 #include "shadow/counters.h"
 #include "tools/report/export.h"
-#include "tools/report/figures.h"
-#include "tools/report/model_figures.h"
 
 #define PREFIX "mhcshadow_report_"
 
@@ -125,7 +123,7 @@ static void put_distributions(FILE *out, const struct mhcs_collect *collect)
         for
             MHCS_EACH_REFERENCE(r)
         if (collect->reference_rows[r] > 0)
-            put_histogram(out, shown[i].name, mhcs_model_reference(r),
+            put_histogram(out, shown[i].name, mhcs_reference_name(r),
                           &collect->metric[r][shown[i].metric].hist);
     }
 }
@@ -137,7 +135,7 @@ static void put_labels(FILE *out, const char *name, const struct mhcs_group *gro
     fprintf(out, PREFIX "%s{site=\"", name);
     put_escaped(out, group->site->name);
     fprintf(out, "\",phase=\"%s\",against=\"%s\"}", mhcs_phase_name((enum mhcs_phase)group->phase),
-            mhcs_model_reference(group->reference));
+            mhcs_reference_name(group->reference));
 }
 
 static double ratio_of(const struct mhcs_group *group)

@@ -91,11 +91,6 @@ static void put_time(struct mhcs_json *json, int64_t unix_ns)
     mhcs_json_int(json, "ts", unix_ns / 1000);
 }
 
-static const char *reference_name(enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS ? "operands" : "checkpoint";
-}
-
 static int write_instant(FILE *out, struct tracing *tracing, size_t track)
 {
     const struct call *call = &tracing->call;
@@ -117,7 +112,7 @@ static int write_instant(FILE *out, struct tracing *tracing, size_t track)
     for
         MHCS_EACH_REFERENCE(r)
     if (call->defined[r] > 0) {
-        mhcs_json_begin_object(json, reference_name(r));
+        mhcs_json_begin_object(json, mhcs_reference_name(r));
         mhcs_json_number(json, "rms_rel", sqrt(call->squares[r] / call->defined[r]));
         mhcs_json_number(json, "max_rel", call->max[r]);
         mhcs_json_end_object(json);
@@ -141,7 +136,7 @@ static int write_counter(FILE *out, struct tracing *tracing, size_t track)
     for
         MHCS_EACH_REFERENCE(r)
     if (call->defined[r] > 0)
-        mhcs_json_number(json, reference_name(r), sqrt(call->squares[r] / call->defined[r]));
+        mhcs_json_number(json, mhcs_reference_name(r), sqrt(call->squares[r] / call->defined[r]));
     mhcs_json_end_object(json);
     return end_event(out, tracing);
 }

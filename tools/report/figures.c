@@ -57,11 +57,6 @@ static double nonfinite_rows(const struct mhcs_conclusion *conclusion,
     return 0;
 }
 
-static double rms_of(const struct mhcs_moments *moments)
-{
-    return sqrt(mhcs_exact_value(&moments->squares) / (double)moments->count);
-}
-
 double mhcs_figure(const struct mhcs_collect *collect, const struct mhcs_conclusion *conclusion,
                    const struct mhcs_site_line *site, enum mhcs_phase phase,
                    enum mhcs_figure figure, enum mhcs_path reference)
@@ -88,9 +83,9 @@ double mhcs_figure(const struct mhcs_collect *collect, const struct mhcs_conclus
     case MHCS_FIGURE_MAX:
         return rel->hist.count > 0 ? (double)rel->max : NAN;
     case MHCS_FIGURE_COMB:
-        return rms_of(&line->comb_err[against]);
+        return mhcs_moments_rms(&line->comb_err[against]);
     case MHCS_FIGURE_Y:
-        return rms_of(&line->y_rel[against]);
+        return mhcs_moments_rms(&line->y_rel[against]);
     case MHCS_FIGURES_COUNT:
         break;
     }

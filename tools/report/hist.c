@@ -25,15 +25,6 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static enum mhcs_path parse_reference(const struct argp_state *state, const char *text)
-{
-    if (!strcmp(text, "checkpoint"))
-        return MHCS_CHECKPOINT;
-    if (strcmp(text, "operands"))
-        argp_error(state, "--against %s: not operands or checkpoint", text);
-    return MHCS_OPERANDS;
-}
-
 static int parse_phase(const struct argp_state *state, const char *text)
 {
     for (int p = 0; p < MHCS_PHASES; p++)
@@ -56,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         selection->metric = (size_t)metric;
         return 0;
     case 'a':
-        selection->reference = parse_reference(state, argument);
+        selection->reference = mhcs_options_reference(state, argument);
         return 0;
     case 'i':
         selection->site = argument;

@@ -74,11 +74,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static double rms_of(const struct mhcs_moments *moments)
-{
-    return sqrt(mhcs_exact_value(&moments->squares) / (double)moments->count);
-}
-
 static double sort_value(const struct output_line *line, const char *sort)
 {
 #define VALUE(key, value)                                                                          \
@@ -100,8 +95,8 @@ static void fill(struct output_line *line, const struct mhcs_report *report,
     line->rows = source->rows;
     line->rel = mhcs_stat_rms(&source->rel[reference]);
     line->p99 = mhcs_stat_percentile(&source->rel[reference], 9900);
-    line->comb = rms_of(&source->comb_err[reference]);
-    line->y = rms_of(&source->y_rel[reference]);
+    line->comb = mhcs_moments_rms(&source->comb_err[reference]);
+    line->y = mhcs_moments_rms(&source->y_rel[reference]);
 }
 
 /* Larger first, NaN last, equal ones in order of sites. */
@@ -202,8 +197,7 @@ static int print_lines(FILE *out, const struct mhcs_report *report,
         }
     qsort(lines, count, sizeof(*lines), compare_lines);
     shown = options->top > 0 && options->top < count ? options->top : count;
-    fprintf(out, "rel, p99, comb and y against the %s\n",
-            reference == MHCS_CHECKPOINT ? "checkpoint" : "operands");
+    fprintf(out, "rel, p99, comb and y against the %s\n", mhcs_reference_name(reference));
     print_table(out, lines, shown);
     if (shown < count)
         fprintf(out, "(%zu more)\n", count - shown);

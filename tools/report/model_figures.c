@@ -8,11 +8,6 @@
 #include "tools/report/metrics.h"
 #include "tools/report/text.h"
 
-const char *mhcs_model_reference(enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS ? "operands" : "checkpoint";
-}
-
 /* ---- one statistic ---- */
 
 /* What the histogram's fine buckets hold, octave by octave: [least value, values]. */
@@ -80,7 +75,7 @@ void mhcs_model_put_group(bool *failed, cJSON *to, const char *key, const struct
     mhcs_put_text(failed, object, "site", group->site ? group->site->name : NULL);
     mhcs_put_text(failed, object, "phase",
                   group->phase < 0 ? NULL : mhcs_phase_name((enum mhcs_phase)group->phase));
-    mhcs_put_text(failed, object, "against", mhcs_model_reference(group->reference));
+    mhcs_put_text(failed, object, "against", mhcs_reference_name(group->reference));
     if (group->bucket >= 0) {
         mhcs_put_count(failed, object, "tokens_from", UINT64_C(1) << group->bucket);
         mhcs_put_count(failed, object, "tokens_to", (UINT64_C(2) << group->bucket) - 1);
@@ -102,7 +97,7 @@ static void put_errors(bool *failed, cJSON *to, const struct mhcs_collect *colle
 
             if (collect->reference_rows[r] == 0)
                 continue;
-            object = mhcs_put_object(failed, errors, mhcs_model_reference(r));
+            object = mhcs_put_object(failed, errors, mhcs_reference_name(r));
             for (size_t i = 0; i < MHCS_METRICS; i++)
                 put_stat(failed, object, mhcs_metric_name(i), &collect->metric[r][i]);
             put_stat(failed, object, "coefficient_ulp", &collect->ulp[r]);
@@ -125,7 +120,7 @@ static void put_path(bool *failed, cJSON *list, const struct mhcs_path_line *pat
         {
             if (path->against[r].rows == 0)
                 continue;
-            object = mhcs_put_object(failed, against, mhcs_model_reference(r));
+            object = mhcs_put_object(failed, against, mhcs_reference_name(r));
             put_evidence(failed, object, &path->against[r]);
             mhcs_put_number(failed, object, "ratio",
                             sqrt(mhcs_moments_mean(&path->against[r].excess)));
@@ -142,11 +137,6 @@ static void put_path(bool *failed, cJSON *list, const struct mhcs_path_line *pat
 }
 
 /* ---- sites ---- */
-
-static double rms_of(const struct mhcs_moments *moments)
-{
-    return sqrt(mhcs_exact_value(&moments->squares) / (double)moments->count);
-}
 
 static void put_line(bool *failed, cJSON *list, const struct mhcs_report *report,
                      const struct mhcs_site_line *site, enum mhcs_phase phase)
@@ -170,10 +160,10 @@ static void put_line(bool *failed, cJSON *list, const struct mhcs_report *report
         {
             if (line->rel[r].hist.count == 0)
                 continue;
-            object = mhcs_put_object(failed, item, mhcs_model_reference(r));
+            object = mhcs_put_object(failed, item, mhcs_reference_name(r));
             put_stat(failed, object, "rel", &line->rel[r]);
-            mhcs_put_number(failed, object, "comb_err", rms_of(&line->comb_err[r]));
-            mhcs_put_number(failed, object, "y_rel", rms_of(&line->y_rel[r]));
+            mhcs_put_number(failed, object, "comb_err", mhcs_moments_rms(&line->comb_err[r]));
+            mhcs_put_number(failed, object, "y_rel", mhcs_moments_rms(&line->y_rel[r]));
         }
     object = mhcs_put_array(failed, item, "groups");
     for (size_t i = 0; i < report->conclusion.groups; i++) {
@@ -209,7 +199,7 @@ static void put_timeline(bool *failed, cJSON *to, const struct mhcs_timeline *ti
                     mhcs_put_text(failed, item, "start",
                                   mhcs_text_time(mhcs_timeline_start(timeline, i), start));
                     mhcs_put_text(failed, item, "phase", mhcs_phase_name((enum mhcs_phase)p));
-                    mhcs_put_text(failed, item, "against", mhcs_model_reference(r));
+                    mhcs_put_text(failed, item, "against", mhcs_reference_name(r));
                     mhcs_put_count(failed, item, "rows", moment->rows);
                     mhcs_put_count(failed, item, "nonfinite", moment->nonfinite);
                     mhcs_put_number(failed, item, "rms_rel", mhcs_moment_rms(moment));

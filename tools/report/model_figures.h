@@ -7,8 +7,6 @@
 
 #include "tools/report/report.h"
 
-const char *mhcs_model_reference(enum mhcs_path reference); /* "operands", "checkpoint" */
-
 /* Who a group is and how it is judged. */
 void mhcs_model_put_group(bool *failed, cJSON *to, const char *key, const struct mhcs_group *group);
 

@@ -45,6 +45,16 @@ unsigned long mhcs_options_number(const struct argp_state *state, const char *op
     return number;
 }
 
+enum mhcs_path mhcs_options_reference(const struct argp_state *state, const char *text)
+{
+    for
+        MHCS_EACH_REFERENCE(r)
+    if (!strcmp(text, mhcs_reference_name(r)))
+        return r;
+    argp_error(state, "--against %s: not operands or checkpoint", text);
+    return MHCS_OPERANDS;
+}
+
 static enum mhcs_when parse_when(const struct argp_state *state, const char *text)
 {
     static const char *const words[] = {

@@ -76,6 +76,9 @@ struct mhcs_process {
     uint64_t counter[MHCS_COUNTERS];
 };
 
+/* "operands" or "checkpoint" behind --against, or a usage error. */
+enum mhcs_path mhcs_options_reference(const struct argp_state *state, const char *text);
+
 /* All traces, read. */
 struct mhcs_report {
     struct mhcs_files files, read; /* by name; and in the order of the reading, if it is over */

@@ -231,6 +231,12 @@ double mhcs_moments_mean(const struct mhcs_moments *moments)
     return mhcs_exact_value(&moments->sum) / (double)moments->count;
 }
 
+double mhcs_moments_rms(const struct mhcs_moments *moments)
+{
+    return moments->count > 0 ? sqrt(mhcs_exact_value(&moments->squares) / (double)moments->count)
+                              : NAN;
+}
+
 double mhcs_moments_standard_error(const struct mhcs_moments *moments)
 {
     const double n = (double)moments->count;

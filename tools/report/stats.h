@@ -176,6 +176,7 @@ static inline void mhcs_moments_add(struct mhcs_moments *moments, double value)
 }
 void mhcs_moments_merge(struct mhcs_moments *moments, const struct mhcs_moments *other);
 double mhcs_moments_mean(const struct mhcs_moments *moments);           /* NaN if empty */
+double mhcs_moments_rms(const struct mhcs_moments *moments);            /* NaN if empty */
 double mhcs_moments_standard_error(const struct mhcs_moments *moments); /* of the mean */
 
 #endif

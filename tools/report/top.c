@@ -26,15 +26,6 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static enum mhcs_path parse_reference(const struct argp_state *state, const char *text)
-{
-    if (!strcmp(text, "checkpoint"))
-        return MHCS_CHECKPOINT;
-    if (strcmp(text, "operands"))
-        argp_error(state, "--against %s: not operands or checkpoint", text);
-    return MHCS_OPERANDS;
-}
-
 static size_t parse_metric(const struct argp_state *state, const char *text)
 {
     const int metric = mhcs_metric_find(text);
@@ -57,7 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->extras.worst_metric = parse_metric(state, argument);
         return 0;
     case 'a':
-        options->extras.worst_reference = parse_reference(state, argument);
+        options->extras.worst_reference = mhcs_options_reference(state, argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -65,11 +56,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* ---- one row ---- */
-
-static const char *reference_name(enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS ? "operands" : "checkpoint";
-}
 
 /* Where it is in the traces. */
 static void print_place(FILE *out, const struct mhcs_worst_row *row)
@@ -103,7 +89,7 @@ static void print_coefficients(FILE *out, const struct mhcs_worst_row *row)
     const int lines = isnan(reference[MHCS_COEFFICIENTS_HEAD]) ? 1 : 6;
 
     fprintf(out, "      %-6s%-40s  production - %s\n", "", "production",
-            reference_name(row->reference));
+            mhcs_reference_name(row->reference));
     for (int line = 0; line < lines; line++) {
         fprintf(out, "      %-5s", groups[line]);
         print_four(out, "%10.4g", production + 4 * line, NULL);
@@ -145,7 +131,7 @@ static void print_row(FILE *out, size_t rank, const struct mhcs_worst *worst,
         fputs("NaN or Inf in production alone", out);
     else
         fprintf(out, "%s %s against the %s", mhcs_metric_name(worst->metric),
-                mhcs_text_number((double)row->value, number), reference_name(row->reference));
+                mhcs_text_number((double)row->value, number), mhcs_reference_name(row->reference));
     fprintf(out, "%s\n", mhcs_colour(MHCS_PLAIN));
     print_place(out, row);
     print_figures(out, row);

@@ -27,6 +27,11 @@ static double with_step(double at)
     return at < 0.7 ? 1 : FACTOR;
 }
 
+static double with_small_step(double at)
+{
+    return at < 0.7 ? 1 : 1.07;
+}
+
 static double sloping(double at)
 {
     return 1 + 0.3 * at;
@@ -87,6 +92,22 @@ static void windows_behind_a_step_stand_out(void **unused)
         if (behind || mhcs_trend_start(&trend, i + 1) <= step)
             assert_int_equal(trend.window[MHCS_DECODE][i].stands_out, behind);
     }
+    mhcs_timeline_clear(&timeline);
+}
+
+static void a_step_too_small_to_matter_does_not_stand_out(void **unused)
+{
+    struct mhcs_timeline timeline;
+    struct mhcs_trend trend;
+    uint64_t state = test_seed("small step");
+    double least = 1;
+
+    feed(&timeline, &state, with_small_step);
+    mhcs_trend_measure(&timeline, MHCS_OPERANDS, &trend);
+    for (size_t i = 0; i < trend.windows; i++)
+        least = fmin(least, trend.window[MHCS_DECODE][i].probability);
+    assert_true(least < MHCS_ALPHA / MHCS_TREND_WINDOWS); /* chance does not explain it */
+    assert_int_equal(trend.stand_out, 0);
     mhcs_timeline_clear(&timeline);
 }
 
@@ -154,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chance_is_rarely_a_trend_or_a_window_that_stands_out),
         cmocka_unit_test(windows_behind_a_step_stand_out),
+        cmocka_unit_test(a_step_too_small_to_matter_does_not_stand_out),
         cmocka_unit_test(a_slope_is_found_with_its_size),
         cmocka_unit_test(without_rows_there_is_nothing),
         cmocka_unit_test(rows_drawn_in_any_order_and_merge_are_the_same),

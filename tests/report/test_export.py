@@ -60,6 +60,14 @@ class Json(Export):
                 self.assertEqual(stat["count"] + stat["undefined"], line["rows"])
         self.assertEqual(sum(b["rows"] for b in report["timeline"]["bins"] if b["against"] == "operands"), 896)
 
+    def test_layers_are_those_of_drift(self):
+        self.make("with_maps")
+        layers, drift = parse(self.export("json"))["layers"], run("drift", self.dir)[1]
+        self.assertEqual((layers["against"], layers["no_product"], len(layers["sites"])), ("checkpoint", None, 6))
+        for link in layers["sites"]:
+            shown = " +".join(re.escape(f"{link[key]:.3e}") for key in ("comb_err", "y_rel", "root", "sum", "product"))
+            self.assertRegex(drift, rf"{re.escape(link['site'])} +64 +{shown}")
+
     def test_files_in_any_order_give_the_same_bytes(self):
         self.make("clean")
         self.assertEqual(self.export("json", self.rank(0), self.rank(1)), self.export("json", self.rank(1), self.rank(0)))

@@ -194,6 +194,7 @@ static enum mhcs_exit run(int argc, char **argv)
     struct mhcs_options options;
 
     mhcs_options_parse(&mhcs_verb_export, argc, argv, &options, &own);
+    options.extras.samples = own.format->report != NULL;
     return own.format->rows ? export_rows(own.format->rows, &options)
                             : export_report(own.format, &options);
 }

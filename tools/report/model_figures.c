@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "tools/report/chain.h"
 #include "tools/report/json_put.h"
 #include "tools/report/metrics.h"
 #include "tools/report/text.h"
@@ -211,6 +212,40 @@ static void put_timeline(bool *failed, cJSON *to, const struct mhcs_timeline *ti
     }
 }
 
+/* ---- layers ---- */
+
+static void put_link(bool *failed, cJSON *list, const struct mhcs_link *link)
+{
+    cJSON *item = mhcs_put_object(failed, list, NULL);
+
+    mhcs_put_text(failed, item, "site", link->site->name);
+    mhcs_put_count(failed, item, "rows", link->rows);
+    mhcs_put_number(failed, item, "comb_err", link->comb);
+    mhcs_put_number(failed, item, "y_rel", link->y);
+    mhcs_put_number(failed, item, "root", link->root);
+    mhcs_put_number(failed, item, "sum", link->sum);
+    mhcs_put_number(failed, item, "product", link->product);
+    mhcs_put_number(failed, item, "gain", link->gain);
+}
+
+static void put_layers(bool *failed, cJSON *to, const struct mhcs_report *report)
+{
+    const enum mhcs_path reference = mhcs_widest(report->collect);
+    cJSON *object = mhcs_put_object(failed, to, "layers"), *list;
+    struct mhcs_chain chain;
+
+    if (mhcs_chain_measure(report->collect, &report->facts.maps, reference, &chain)) {
+        *failed = true;
+        return;
+    }
+    mhcs_put_text(failed, object, "against", mhcs_reference_name(reference));
+    mhcs_put_text(failed, object, "no_product", chain.why_no_product);
+    list = mhcs_put_array(failed, object, "sites");
+    for (size_t i = 0; i < chain.links; i++)
+        put_link(failed, list, &chain.link[i]);
+    mhcs_chain_free(&chain);
+}
+
 void mhcs_model_put_figures(bool *failed, cJSON *to, const struct mhcs_report *report)
 {
     const struct mhcs_collect *collect = report->collect;
@@ -227,4 +262,5 @@ void mhcs_model_put_figures(bool *failed, cJSON *to, const struct mhcs_report *r
             if (collect->site[i]->line[p])
                 put_line(failed, list, report, collect->site[i], (enum mhcs_phase)p);
     put_timeline(failed, to, &collect->timeline);
+    put_layers(failed, to, report);
 }

@@ -10,7 +10,7 @@
 /* Who a group is and how it is judged. */
 void mhcs_model_put_group(bool *failed, cJSON *to, const char *key, const struct mhcs_group *group);
 
-/* Keys "check", "errors", "paths", "sites" and "timeline". */
+/* Keys "check", "errors", "paths", "sites", "timeline" and "layers". */
 void mhcs_model_put_figures(bool *failed, cJSON *to, const struct mhcs_report *report);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define MHCS_MODEL_JSON_VERSION 1
 
-/* NULL: out of memory. The caller frees it with cJSON_Delete(). */
+/* `report` was read with samples, for "layers" to have a product. NULL: out of memory. The caller
+ * frees it with cJSON_Delete(). */
 cJSON *mhcs_model_json(const struct mhcs_report *report);
 
 #endif

@@ -197,6 +197,19 @@ static bool is_alike(const struct mhcs_exec *exec, const struct mhcs_found *foun
     return found->count == exec->sites && found->engine == exec->engine;
 }
 
+/* The header of cuGraphExecUpdate does not say what becomes of disabled nodes. */
+static void keep_disabled(const struct mhcs_exec *exec)
+{
+    const struct mhcs_driver *driver;
+
+    for (uint32_t i = 0; mhcs_driver(&driver) == 0 && i < exec->sites; i++) {
+        driver->cuGraphNodeSetEnabled(exec->handle, exec->site[i].last, 0);
+        if (exec->site[i].early) {
+            driver->cuGraphNodeSetEnabled(exec->handle, exec->site[i].early, 0);
+        }
+    }
+}
+
 /* The executable graph keeps the handles of the graph it was made from, and gets the parameters of
  * this one: that is, new addresses. */
 void mhcs_graph_updated(void *handle, void *graph)
@@ -212,6 +225,7 @@ void mhcs_graph_updated(void *handle, void *graph)
         for (uint32_t i = 0; i < exec->sites; i++) {
             exec->site[i].memo = found.site[i].memo;
         }
+        keep_disabled(exec);
     } else {
         mhcs_follow_stop(exec);
         mhcs_turn_away_many(MHCS_REASON_REFUSED, exec->sites);

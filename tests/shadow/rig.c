@@ -18,6 +18,7 @@
 
 #include "shadow/log.h"
 #include "shadow/path.h"
+#include "shadow/trace/trace.h"
 #include "simcuda.h"
 
 #define CHILD_SECONDS 30
@@ -64,6 +65,14 @@ int rig_set_up_quick(void **state)
     rig->env[1][0] = "SIMCUDA_CC";
     rig->env[1][1] = "5.0";
 #endif
+    return error;
+}
+
+int rig_set_up_graphs(void **state)
+{
+    const int error = rig_set_up(state);
+
+    ((struct rig *)*state)->settings.graphs = true;
     return error;
 }
 
@@ -182,6 +191,12 @@ void rig_calls(struct rig *rig)
 #if defined(RIG_SLOW)
     cuCtxSynchronize(); /* what is left would take longer than an exit may */
 #endif
+}
+
+void rig_read_trace(const struct rig *rig, struct trace *trace)
+{
+    assert_true(trace_read(trace, rig->dir, rig->pid));
+    assert_int_equal(trace->end, MHCS_END_EXIT);
 }
 
 void rig_check_row(const struct rig *rig, const struct trace_row *row)

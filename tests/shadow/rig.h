@@ -42,6 +42,8 @@ struct rig {
 int rig_set_up(void **state);
 /* The same, but with copies in place of kernels where the interpreter is slow. */
 int rig_set_up_quick(void **state);
+/* With graphs followed. */
+int rig_set_up_graphs(void **state);
 int rig_tear_down(void **state);
 
 /* Runs `scenario` in a child with a context current and the library configured; fails the test
@@ -50,6 +52,9 @@ void rig_run(struct rig *rig, void (*scenario)(struct rig *rig));
 
 /* Scenario: rig->calls calls on a stream of their own. */
 void rig_calls(struct rig *rig);
+
+/* The trace of the last child, which must have come to its end. */
+void rig_read_trace(const struct rig *rig, struct trace *trace);
 
 /* The row is what the oracle says. */
 void rig_check_row(const struct rig *rig, const struct trace_row *row);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -15,12 +14,6 @@
 #include "rig.h"
 #include "shadow/follow.h"
 #include "shadow/trace/trace.h"
-
-static void read_trace(struct rig *rig, struct trace *trace)
-{
-    assert_true(trace_read(trace, rig->dir, rig->pid));
-    assert_int_equal(trace->end, MHCS_END_EXIT);
-}
 
 /* ---- capturing ---- */
 
@@ -54,7 +47,7 @@ static void captured_calls_are_sampled_in_every_mode(void **state)
 
     rig->calls = 3;
     rig_run(rig, capture_in_every_mode);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, 3 * RIG_ROWS);
     assert_int_equal(trace_counter(&trace, "in_graphs"), 3);
     assert_int_equal(trace_counter(&trace, "replay_sampled"), 3);
@@ -90,7 +83,7 @@ static void both_streams_of_a_forked_capture_are_sampled(void **state)
 
     rig->calls = 2;
     rig_run(rig, forked_capture);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, 2 * RIG_ROWS);
     trace_free(&trace);
 }
@@ -151,7 +144,7 @@ static void threads_that_capture_at_once_do_not_mix(void **state)
 
     rig->calls = THREADS;
     rig_run(rig, captures_at_once);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, THREADS * RIG_ROWS);
     assert_int_equal(trace_counter(&trace, "in_graphs"), THREADS);
     trace_free(&trace);
@@ -196,7 +189,7 @@ static void into_a_capture_that_was_not_seen_to_begin_nothing_is_inserted(void *
 
     rig->calls = 2;
     rig_run(rig, unseen_captures);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, RIG_ROWS);
     assert_int_equal(trace_counter(&trace, "captured"), 2);
     assert_int_equal(trace_counter(&trace, "in_graphs"), 1);
@@ -225,7 +218,7 @@ static void an_old_driver_leaves_captured_calls_unchecked_and_says_so(void **sta
 
     rig->calls = 2;
     rig_run(rig, capture_on_an_old_driver);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, RIG_ROWS);
     assert_int_equal(trace_reason(&trace, "capture_driver"), 1);
     assert_int_equal(trace_counter(&trace, "in_graphs"), 0);
@@ -261,199 +254,13 @@ static void a_child_graph_is_counted_as_not_followed(void **state)
 
     rig->calls = 2;
     rig_run(rig, child_graph);
-    read_trace(rig, &trace);
+    rig_read_trace(rig, &trace);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace_reason(&trace, "child"), 2);
     trace_free(&trace);
 }
 
-/* ---- what becomes of a graph ---- */
-
-static void never_instantiated(struct rig *rig)
-{
-    struct work work;
-
-    work_init(&work, &rig->shape, rig_stream(), rig->calls);
-    graphs_destroy(graphs_of_calls(&work, 0, rig->calls));
-    graphs_begin(work.stream, modes[2]);
-    CHILD_MUST(work_call(&work, 0));
-    CHILD_MUST(!work_failing_call(&work, 1) || mhcs_counter_value(MHCS_FAILED) == 1);
-    graphs_destroy(graphs_end(work.stream));
-    CHILD_MUST(graphs_destroyed() == 2);
-    CHILD_MUST(work_call(&work, 1));
-}
-
-static void a_capture_that_is_thrown_away_leaves_nothing(void **state)
-{
-    struct rig *rig = *state;
-    struct trace trace;
-
-    rig->calls = 2;
-    rig_run(rig, never_instantiated);
-    read_trace(rig, &trace);
-    rig_check_rows(rig, &trace, RIG_ROWS);
-    assert_int_equal(trace_counter(&trace, "replays"), 0);
-    assert_int_equal(trace_counter(&trace, "in_graphs"), 3);
-    trace_free(&trace);
-}
-
-static void twice_and_cloned(struct rig *rig)
-{
-    struct work work;
-    CUgraphExec first, second, third;
-    CUgraph graph, clone;
-
-    work_init(&work, &rig->shape, rig_stream(), rig->calls);
-    graph = graphs_of_calls(&work, 0, rig->calls);
-    CHILD_MUST(cuGraphClone(&clone, graph) == CUDA_SUCCESS);
-    first = graphs_instantiate(graph);
-    second = graphs_instantiate(graph);
-    third = graphs_instantiate(clone);
-    graphs_destroy(graph);
-    graphs_destroy(clone);
-    CHILD_MUST(graphs_destroyed() == 0);
-    graphs_launch_and_wait(first, work.stream);
-    graphs_destroy_exec(first);
-    CHILD_MUST(graphs_destroyed() == 0); /* the second needs it still */
-    graphs_launch_and_wait(second, work.stream);
-    graphs_destroy_exec(second);
-    CHILD_MUST(graphs_destroyed() == 1);
-    graphs_launch_and_wait(third, work.stream);
-    graphs_destroy_exec(third);
-    CHILD_MUST(graphs_destroyed() == 2);
-}
-
-static void a_graph_instantiated_twice_and_a_clone_of_it_are_all_sampled(void **state)
-{
-    struct rig *rig = *state;
-    struct trace trace;
-
-    rig->calls = 2;
-    rig_run(rig, twice_and_cloned);
-    read_trace(rig, &trace);
-    rig_check_rows(rig, &trace, 3 * 2 * RIG_ROWS);
-    trace_free(&trace);
-}
-
-/* Another stream's buffers, and other sizes: the addresses of the first graph are no more. */
-static void updated(struct rig *rig)
-{
-    struct work before, after;
-    CUgraphExec exec;
-    CUgraph graph;
-
-    work_init(&before, &rig->shape, rig_stream(), rig->calls);
-    work_init(&after, &rig->shape, rig_stream(), rig->calls);
-    exec = graphs_instantiate(graphs_of_calls(&before, 0, 2));
-    graphs_launch_and_wait(exec, before.stream);
-    graph = graphs_of_calls(&after, 2, 2);
-    CHILD_MUST(graphs_update(exec, graph) == CUDA_SUCCESS);
-    graphs_destroy(graph);
-    CHILD_MUST(graphs_destroyed() == 1);
-    CHILD_MUST(cuMemFree(before.x) == CUDA_SUCCESS);
-    CHILD_MUST(cuMemFree(before.fn) == CUDA_SUCCESS);
-    graphs_launch_and_wait(exec, after.stream);
-}
-
-static void an_updated_graph_is_sampled_at_its_new_addresses(void **state)
-{
-    struct rig *rig = *state;
-    struct trace trace;
-
-    rig->calls = 4;
-    rig_run(rig, updated);
-    read_trace(rig, &trace);
-    rig_check_rows(rig, &trace, 4 * RIG_ROWS);
-    for (int32_t call = 0; call < 4; call++) {
-        int rows = 0;
-
-        for (uint32_t n = 0; n < trace.count; n++) {
-            rows += trace.rows[n].tokens == WORK_TOKENS + call;
-        }
-        assert_int_equal(rows, RIG_ROWS);
-    }
-    trace_free(&trace);
-}
-
-static void context_ends(struct rig *rig)
-{
-    struct work work;
-    CUcontext context;
-
-    for (uint32_t i = 0; i < 3; i++) {
-        work_init(&work, &rig->shape, rig_stream(), rig->calls);
-        graphs_launch_and_wait(graphs_instantiate(graphs_of_calls(&work, i, 1)), work.stream);
-        CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-        CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
-        CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
-    }
-}
-
-static void graphs_that_end_with_their_context_are_forgotten(void **state)
-{
-    struct rig *rig = *state;
-    struct trace trace;
-
-    rig->calls = 3;
-    rig_run(rig, context_ends);
-    read_trace(rig, &trace);
-    rig_check_rows(rig, &trace, 3 * RIG_ROWS);
-    trace_free(&trace);
-}
-
-/* ---- for ever ---- */
-
-#define ROUNDS  1000
-#define WARM_UP 100
-/* What the drain thread takes once, whenever it gets to it; a graph that stays takes twice as much
- * a round. */
-#define LEFT_BEHIND (512 * ROUNDS)
-
-static void many_rounds(struct rig *rig)
-{
-    struct mallinfo2 before = {0}, after;
-    struct work work;
-
-    work_init(&work, &rig->shape, rig_stream(), rig->calls);
-    for (int i = 0; i < WARM_UP + ROUNDS; i++) {
-        CUgraph graph = graphs_of_calls(&work, 0, rig->calls);
-        CUgraphExec exec = graphs_instantiate(graph);
-
-        graphs_destroy(graph);
-        graphs_destroy_exec(exec);
-        if (i == WARM_UP) {
-            before = mallinfo2();
-        }
-    }
-    after = mallinfo2();
-    CHILD_MUST(graphs_destroyed() == WARM_UP + ROUNDS);
-    CHILD_MUST(atomic_load(&mhcs_graphs_followed) == 0);
-    CHILD_MUST(!mhcs_capture_under_way());
-    CHILD_MUST(after.uordblks < before.uordblks + LEFT_BEHIND);
-    graphs_launch_and_wait(graphs_instantiate(graphs_of_calls(&work, 0, rig->calls)), work.stream);
-}
-
-static void a_thousand_graphs_leave_nothing_behind(void **state)
-{
-    struct rig *rig = *state;
-    struct trace trace;
-
-    rig->calls = 3;
-    rig_run(rig, many_rounds);
-    read_trace(rig, &trace);
-    rig_check_rows(rig, &trace, 3 * RIG_ROWS);
-    trace_free(&trace);
-}
-
-#define CAPTURE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, rig_tear_down)
-
-static int set_up(void **state)
-{
-    const int error = rig_set_up(state);
-
-    ((struct rig *)*state)->settings.graphs = true;
-    return error;
-}
+#define CAPTURE_TEST(f) cmocka_unit_test_setup_teardown(f, rig_set_up_graphs, rig_tear_down)
 
 int main(int argc, char **argv)
 {
@@ -464,11 +271,6 @@ int main(int argc, char **argv)
         CAPTURE_TEST(into_a_capture_that_was_not_seen_to_begin_nothing_is_inserted),
         CAPTURE_TEST(an_old_driver_leaves_captured_calls_unchecked_and_says_so),
         CAPTURE_TEST(a_child_graph_is_counted_as_not_followed),
-        CAPTURE_TEST(a_capture_that_is_thrown_away_leaves_nothing),
-        CAPTURE_TEST(a_graph_instantiated_twice_and_a_clone_of_it_are_all_sampled),
-        CAPTURE_TEST(an_updated_graph_is_sampled_at_its_new_addresses),
-        CAPTURE_TEST(graphs_that_end_with_their_context_are_forgotten),
-        CAPTURE_TEST(a_thousand_graphs_leave_nothing_behind),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL); /* NULL: all */
     return cmocka_run_group_tests(tests, NULL, NULL);

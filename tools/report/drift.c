@@ -162,7 +162,8 @@ static void say_chain(FILE *out, const struct mhcs_report *report, const struct 
 
     snprintf(text, sizeof(text),
              "ESTIMATES of the linear path of the residual streams, without what attention and "
-             "routing make of an error: after %zu sites %s if errors are independent (root), %s if "
+             "routing make of an error: over the %zu sites seen %s if errors are independent "
+             "(root), %s if "
              "all point the same way (sum)%s%s.",
              chain->links, mhcs_text_number(last->root, root), mhcs_text_number(last->sum, sum),
              chain->why_no_product ? "" : ", by the product of measured comb matrices ",

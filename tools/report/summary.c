@@ -122,7 +122,7 @@ static enum mhcs_exit run(int argc, char **argv)
 }
 
 const struct mhcs_verb mhcs_verb_summary = {
-    .about = "say what was seen, how large the errors are, and a verdict",
+    .about = "what was seen, how large the errors are, a verdict",
     .notes = "With --follow files that are being written are read on, and new ones in a directory "
              "are read too. Ctrl-C (SIGINT, SIGTERM) ends it with the last summary and its exit "
              "status.",

@@ -5,7 +5,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,84 +43,6 @@ static uint64_t get_count(const cJSON *object, const char *key)
     const double value = get_number(object, key);
 
     return value >= 0 && value < 0x1p64 ? (uint64_t)value : 0;
-}
-
-/* ---- distinct values ---- */
-
-/* Room for one more, or -ENOMEM. */
-static int grow(struct mhcs_distinct *distinct)
-{
-    const size_t room = distinct->room ? 2 * distinct->room : 4;
-    void *value;
-
-    if (distinct->count < distinct->room)
-        return 0;
-    value = reallocarray(distinct->value, room, sizeof(*distinct->value));
-    if (!value)
-        return -ENOMEM;
-    distinct->value = value;
-    distinct->room = room;
-    return 0;
-}
-
-/* Which values are kept must not depend on their order: the least of all are at every time among
- * the least. */
-static void drop_greatest(struct mhcs_distinct *distinct)
-{
-    size_t greatest = 0;
-
-    for (size_t i = 1; i < distinct->count; i++)
-        if (strcmp(distinct->value[i].text, distinct->value[greatest].text) > 0)
-            greatest = i;
-    distinct->further += distinct->value[greatest].files;
-    free(distinct->value[greatest].text);
-    distinct->value[greatest] = distinct->value[--distinct->count];
-}
-
-/* Takes `text` over. 0 or -ENOMEM. */
-static int keep_distinct(struct mhcs_distinct *distinct, char *text, uint64_t files)
-{
-    for (size_t i = 0; i < distinct->count; i++)
-        if (!strcmp(distinct->value[i].text, text)) {
-            distinct->value[i].files += files;
-            free(text);
-            return 0;
-        }
-    if (grow(distinct)) {
-        free(text);
-        return -ENOMEM;
-    }
-    distinct->value[distinct->count].text = text;
-    distinct->value[distinct->count++].files = files;
-    if (distinct->count > MHCS_DISTINCT_MAX)
-        drop_greatest(distinct);
-    return 0;
-}
-
-/* Text being put together, then kept. */
-struct draft {
-    char *text;
-    size_t size;
-    FILE *stream;
-};
-
-static int draft_open(struct draft *draft)
-{
-    draft->stream = open_memstream(&draft->text, &draft->size);
-    return draft->stream ? 0 : -ENOMEM;
-}
-
-static int draft_keep(struct draft *draft, struct mhcs_distinct *distinct)
-{
-    if (fclose(draft->stream)) {
-        free(draft->text);
-        return -ENOMEM;
-    }
-    mhcs_text_clean(draft->text);
-    if (*draft->text)
-        return keep_distinct(distinct, draft->text, 1);
-    free(draft->text);
-    return 0;
 }
 
 /* ---- the first frame ---- */
@@ -284,19 +205,19 @@ static int add_process(struct mhcs_facts *facts, const cJSON *json)
 
 static int add_likeness(struct mhcs_facts *facts, const cJSON *model)
 {
-    struct draft draft;
+    struct mhcs_draft draft;
     int ret;
 
     if (!cJSON_IsObject(model))
         return 0;
-    ret = draft_open(&draft);
+    ret = mhcs_draft_open(&draft);
     if (ret)
         return ret;
     fputs("model", draft.stream);
     if (is_neutral(model))
         fputs(": ", draft.stream);
     write_likeness(draft.stream, model);
-    return draft_keep(&draft, &facts->likeness);
+    return mhcs_draft_keep(&draft, &facts->likeness);
 }
 
 static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
@@ -312,15 +233,15 @@ static int add_process_facts(struct mhcs_facts *facts, const cJSON *json)
         [MHCS_FACT_MODEL] = write_model,
         [MHCS_FACT_SAMPLING] = write_sampling,
     };
-    struct draft draft;
+    struct mhcs_draft draft;
     int ret = add_process(facts, json);
 
     for (size_t i = 0; !ret && i < sizeof(write) / sizeof(write[0]); i++) {
-        ret = draft_open(&draft);
+        ret = mhcs_draft_open(&draft);
         if (ret)
             break;
         write[i](draft.stream, facts, json);
-        ret = draft_keep(&draft, &facts->fact[i]);
+        ret = mhcs_draft_keep(&draft, &facts->fact[i]);
     }
     return ret ? ret : add_likeness(facts, get(json, "model"));
 }
@@ -333,24 +254,24 @@ static int add_width(struct mhcs_facts *facts, uint64_t k)
 
     if (asprintf(&text, "GEMMs of K = %" PRIu64, k) < 0)
         return -ENOMEM;
-    return keep_distinct(&facts->likeness, text, 1);
+    return mhcs_distinct_keep(&facts->likeness, text, 1);
 }
 
 static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
 {
     const cJSON *site;
-    struct draft draft;
+    struct mhcs_draft draft;
     int ret;
 
     cJSON_ArrayForEach(site, sites)
     {
-        ret = draft_open(&draft);
+        ret = mhcs_draft_open(&draft);
         if (ret)
             return ret;
         if (get_count(site, "k") > 0)
             fprintf(draft.stream, "%" PRIu64 " x %" PRIu64 ", weights in %s",
                     get_count(site, "coefficients"), get_count(site, "k"), get_text(site, "dtype"));
-        ret = draft_keep(&draft, &facts->fact[MHCS_FACT_SHAPE]);
+        ret = mhcs_draft_keep(&draft, &facts->fact[MHCS_FACT_SHAPE]);
         if (!ret && get_count(site, "k") > 0)
             ret = add_width(facts, get_count(site, "k"));
         if (ret)
@@ -363,17 +284,17 @@ static int add_shapes(struct mhcs_facts *facts, const cJSON *sites)
 static int add_differences(struct mhcs_facts *facts, const cJSON *sites)
 {
     const cJSON *site;
-    struct draft draft;
+    struct mhcs_draft draft;
     int ret = 0;
 
     cJSON_ArrayForEach(site, sites)
     {
         if (ret || !*get_text(site, "difference"))
             continue;
-        ret = draft_open(&draft);
+        ret = mhcs_draft_open(&draft);
         if (!ret) {
             fprintf(draft.stream, "%s: %s", get_text(site, "name"), get_text(site, "difference"));
-            ret = draft_keep(&draft, &facts->weights);
+            ret = mhcs_draft_keep(&draft, &facts->weights);
         }
     }
     return ret;
@@ -415,8 +336,8 @@ static int add_event(struct mhcs_facts *facts, const cJSON *event)
 {
     const char *kind = get_text(event, "event"), *reason = get_text(event, "reason");
     const bool armed = !strcmp(kind, "armed"), weights = !strcmp(kind, "weights");
-    struct draft draft;
-    int ret = draft_open(&draft);
+    struct mhcs_draft draft;
+    int ret = mhcs_draft_open(&draft);
 
     if (ret)
         return ret;
@@ -429,9 +350,9 @@ static int add_event(struct mhcs_facts *facts, const cJSON *event)
         fprintf(draft.stream, "%s", get_text(event, "text"));
     else if (!strcmp(kind, "disarmed"))
         fprintf(draft.stream, "disarmed: %s", reason);
-    return draft_keep(&draft, armed     ? &facts->fact[MHCS_FACT_ENGINE]
-                              : weights ? &facts->places
-                                        : &facts->events);
+    return mhcs_draft_keep(&draft, armed     ? &facts->fact[MHCS_FACT_ENGINE]
+                                   : weights ? &facts->places
+                                             : &facts->events);
 }
 
 int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
@@ -457,28 +378,15 @@ int mhcs_facts_add(struct mhcs_facts *facts, const char *text)
 
 /* ---- of several traces ---- */
 
-static int merge_distinct(struct mhcs_distinct *distinct, const struct mhcs_distinct *from)
-{
-    int ret = 0;
-
-    for (size_t i = 0; i < from->count && !ret; i++) {
-        char *text = strdup(from->value[i].text);
-
-        ret = text ? keep_distinct(distinct, text, from->value[i].files) : -ENOMEM;
-    }
-    distinct->further += from->further;
-    return ret;
-}
-
 int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from)
 {
     int ret = 0;
 
     for (int i = 0; i < MHCS_FACTS_COUNT && !ret; i++)
-        ret = merge_distinct(&facts->fact[i], &from->fact[i]);
+        ret = mhcs_distinct_merge(&facts->fact[i], &from->fact[i]);
 #define MERGE(name)                                                                                \
     if (!ret)                                                                                      \
-        ret = merge_distinct(&facts->name, &from->name);
+        ret = mhcs_distinct_merge(&facts->name, &from->name);
     MHCS_DISTINCTS(MERGE)
 #undef MERGE
     for (size_t i = 0; i < from->processes && !ret; i++) {
@@ -512,49 +420,22 @@ static int compare_texts(const void *left, const void *right)
     return strverscmp(*(char *const *)left, *(char *const *)right);
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    return compare_texts(left, right); /* .text is the first member */
-}
-
-static void sort_distinct(struct mhcs_distinct *distinct)
-{
-    if (distinct->count > 0)
-        qsort(distinct->value, distinct->count, sizeof(distinct->value[0]), compare_values);
-}
-
 void mhcs_facts_sort(struct mhcs_facts *facts)
 {
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
-        sort_distinct(&facts->fact[i]);
-#define SORT(name) sort_distinct(&facts->name);
+        mhcs_distinct_sort(&facts->fact[i]);
+#define SORT(name) mhcs_distinct_sort(&facts->name);
     MHCS_DISTINCTS(SORT)
 #undef SORT
     if (facts->processes > 0)
         qsort(facts->process, facts->processes, sizeof(*facts->process), compare_texts);
 }
 
-bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b)
-{
-    bool equal = a->count == b->count && !a->further == !b->further;
-
-    for (size_t i = 0; equal && i < a->count; i++)
-        equal = !strcmp(a->value[i].text, b->value[i].text);
-    return equal;
-}
-
-static void distinct_free(struct mhcs_distinct *distinct)
-{
-    for (size_t i = 0; i < distinct->count; i++)
-        free(distinct->value[i].text);
-    free(distinct->value);
-}
-
 void mhcs_facts_free(struct mhcs_facts *facts)
 {
     for (int i = 0; i < MHCS_FACTS_COUNT; i++)
-        distinct_free(&facts->fact[i]);
-#define FREE(name) distinct_free(&facts->name);
+        mhcs_distinct_free(&facts->fact[i]);
+#define FREE(name) mhcs_distinct_free(&facts->name);
     MHCS_DISTINCTS(FREE)
 #undef FREE
     for (size_t i = 0; i < facts->processes; i++)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "shadow/reason.h"
+#include "tools/report/distinct.h"
 #include "tools/report/maps.h"
 
 /* Facts shown as text, one line each. X(NAME, label). */
@@ -32,19 +33,6 @@ enum mhcs_fact {
         MHCS_FACTS_COUNT
 };
 extern const char *const mhcs_fact_label[MHCS_FACTS_COUNT];
-
-/* The different values that the files give for one fact, each printable ASCII. Of more than
- * MHCS_DISTINCT_MAX the least are kept. */
-#define MHCS_DISTINCT_MAX   256
-#define MHCS_DISTINCT_SHOWN 8
-struct mhcs_distinct {
-    struct {
-        char *text;
-        uint64_t files;
-    } * value;
-    size_t count, room;
-    uint64_t further; /* files with a value that is not kept */
-};
 
 /* Further ones, each by its name. X(name). weights: "layers.8.hc_attn_fn*: how it differs from the
  * checkpoint". places: addresses whose weights changed, or are another layer's. events: fallbacks,
@@ -81,8 +69,6 @@ int mhcs_facts_merge(struct mhcs_facts *facts, const struct mhcs_facts *from);
 /* Whether the server multiplied with anything but the checkpoint's weights, each at its place. */
 bool mhcs_facts_weights_differ(const struct mhcs_facts *facts);
 void mhcs_facts_sort(struct mhcs_facts *facts);
-/* Both hold the same texts, sorted, however many files have them. */
-bool mhcs_distinct_equal(const struct mhcs_distinct *a, const struct mhcs_distinct *b);
 void mhcs_facts_free(struct mhcs_facts *facts); /* what it holds, not itself */
 
 #endif

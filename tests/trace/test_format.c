@@ -47,6 +47,18 @@ static void crc32c_is_the_same_in_pieces_and_without_the_instruction(void **stat
     }
 }
 
+static void crc32c_of_long_data_is_the_same_without_the_instruction(void **state)
+{
+    static uint8_t data[40000]; /* it takes 12288 bytes at a time */
+
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * i / 3 + 7 * i);
+    for (size_t size = 12280; size < sizeof data; size += 4093)
+        for (size_t begin = 0; begin < 3; begin++)
+            assert_int_equal(mhcs_crc32c(17, data + begin, size),
+                             mhcs_crc32c_portable(17, data + begin, size));
+}
+
 static void utf8_is_told_from_what_only_looks_like_it(void **state)
 {
     static const struct {
@@ -196,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crc32c_gives_the_published_values),
         cmocka_unit_test(crc32c_is_the_same_in_pieces_and_without_the_instruction),
+        cmocka_unit_test(crc32c_of_long_data_is_the_same_without_the_instruction),
         cmocka_unit_test(utf8_is_told_from_what_only_looks_like_it),
         cmocka_unit_test(a_mark_is_these_64_bytes),
         cmocka_unit_test(the_first_facts_vouch_for_the_schema),

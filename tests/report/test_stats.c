@@ -146,6 +146,31 @@ static void undefined_values_are_counted_and_not_averaged(void **unused)
     assert_true(stat.max == 4);
 }
 
+/* Of all sizes, with every kind of value that is rare, in batches that end anywhere. */
+static void values_taken_together_leave_the_bytes_of_each_taken_alone(void **unused)
+{
+    static const float rare[] = {NAN, INFINITY, -INFINITY, 0, -0.0f, 0x1p-149f, 3e38f};
+    static struct mhcs_stat together, alone;
+    static float values[5000];
+    uint64_t state = test_seed("together");
+
+    for (size_t begin = 0, count; begin < 10 * VALUES; begin += count) {
+        count = 1 + pick(&state, sizeof(values) / sizeof(*values));
+        for (size_t i = 0; i < count; i++) {
+            values[i] = (float)gaussian(&state);
+            if (pick(&state, 500) == 0)
+                values[i] = rare[pick(&state, sizeof(rare) / sizeof(*rare))];
+            mhcs_stat_add(&alone, values[i]);
+        }
+        mhcs_stat_add_all(&together, values, count);
+        assert_memory_equal(&together, &alone, sizeof(alone));
+    }
+    for (size_t i = 0; i < 5; i++)
+        values[i] = NAN;
+    mhcs_stat_add_all(&together, values, 5);
+    assert_int_equal(together.undefined, alone.undefined + 5);
+}
+
 static void an_empty_statistic_has_no_value(void **unused)
 {
     static const struct mhcs_stat empty;
@@ -227,6 +252,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_within_the_documented_error_of_sorted_values),
         cmocka_unit_test(a_bucket_starts_exactly_at_its_edge),
         cmocka_unit_test(undefined_values_are_counted_and_not_averaged),
+        cmocka_unit_test(values_taken_together_leave_the_bytes_of_each_taken_alone),
         cmocka_unit_test(an_empty_statistic_has_no_value),
         cmocka_unit_test(statistics_merge_to_the_same_bytes_in_every_order),
         cmocka_unit_test(the_standard_error_is_that_of_the_textbook),

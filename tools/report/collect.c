@@ -123,17 +123,20 @@ int mhcs_collect_row(struct mhcs_collect *collect, const struct mhcs_record *rec
     return 0;
 }
 
+/* Few enough for the cache: columns are read in order, which it foresees, then row by row. */
+#define ROWS_AT_A_TIME 512
+
 int mhcs_collect_batch(struct mhcs_collect *collect, struct mhcs_row_reader *rows)
 {
     struct mhcs_columns columns;
     int ret = 0;
 
-    for (uint32_t i = 0; i < rows->rows && !ret; i++)
-        ret = add_row(collect, mhcs_rows_get(rows, i));
-    for (uint32_t i = 0; i < rows->rows && !ret; i += columns.rows) {
-        mhcs_rows_columns(rows, i, &columns);
+    for (uint32_t begin = 0; begin < rows->rows && !ret; begin += columns.rows) {
+        mhcs_rows_columns(rows, begin, ROWS_AT_A_TIME, &columns);
         if (!columns.padded)
             mhcs_totals_add(collect, &columns);
+        for (uint32_t i = 0; i < columns.rows && !ret; i++)
+            ret = add_row(collect, mhcs_rows_get(rows, begin + i));
     }
     return ret;
 }

@@ -20,10 +20,12 @@ struct pair {
 /* The reference is fp32, and its own rounding moves errors of exactly half an ulp a little. */
 #define HALF_ULP 0.505
 
-static MHCS_WIDE void look_at_elements(struct mhcs_traits *traits, const struct pair *pair)
+#define INLINE __attribute__((always_inline)) static inline
+
+INLINE void look_at_elements(struct mhcs_traits *traits, const struct pair *pair)
 {
     const double sums = MHCS_FP32_SUMS * pair->rms;
-    uint32_t over_bf16 = 0, over_f16 = 0, errors = 0, inward = 0;
+    uint64_t over_bf16 = 0, over_f16 = 0, errors = 0, inward = 0; /* as wide as what is compared */
 
     for (uint32_t i = 0; i < pair->count; i++) {
         const double c = pair->reference[i], difference = pair->production[i] - c;
@@ -42,7 +44,7 @@ static MHCS_WIDE void look_at_elements(struct mhcs_traits *traits, const struct 
     traits->inward = inward;
 }
 
-static MHCS_WIDE void look_at_bits(struct mhcs_traits *traits, const struct pair *pair)
+INLINE void look_at_bits(struct mhcs_traits *traits, const struct pair *pair)
 {
     uint32_t coarse = 0, on_f16 = 0, on_bf16 = 0;
 
@@ -68,16 +70,23 @@ static double unit_of(uint32_t out)
 }
 
 /* !(<=): a NaN is off as well. */
-static MHCS_WIDE uint32_t find_off(const struct pair *pair, uint32_t out, double limit)
+INLINE bool is_off(const struct pair *pair, uint32_t i, double limit, double half_ulp)
+{
+    const double c = pair->reference[i], error = fabs((double)pair->production[i] - c);
+
+    return !(error <= limit + half_ulp * mhcs_power_f64(c));
+}
+
+INLINE uint32_t find_off(const struct pair *pair, uint32_t out, double limit)
 {
     const double half_ulp = 1.01 * unit_of(out);
+    uint64_t count = 0;
     uint32_t off = 0;
 
-    for (uint32_t i = 0; i < pair->count; i++) {
-        const double c = pair->reference[i], error = fabs((double)pair->production[i] - c);
-
-        off |= (uint32_t) !(error <= limit + half_ulp * mhcs_power_f64(c)) << i;
-    }
+    for (uint32_t i = 0; i < pair->count; i++)
+        count += is_off(pair, i, limit, half_ulp);
+    for (uint32_t i = 0; i < pair->count && count > 0; i++)
+        off |= (uint32_t)is_off(pair, i, limit, half_ulp) << i;
     return off;
 }
 
@@ -155,7 +164,7 @@ static enum mhcs_wrong kind_of(const struct pair *pair, uint32_t off, double lim
     return fabs(factor) < 0.5 ? MHCS_WRONG_UNRELATED : MHCS_WRONG_OTHER;
 }
 
-static void look_for_wrong(struct mhcs_look *look, const struct pair *pair, uint32_t out,
+INLINE void look_for_wrong(struct mhcs_look *look, const struct pair *pair, uint32_t out,
                            const struct mhcs_noise *noise)
 {
     look->place.off = find_off(pair, out, MHCS_OFF_RATIO * noise->inner * pair->rms);
@@ -165,14 +174,14 @@ static void look_for_wrong(struct mhcs_look *look, const struct pair *pair, uint
 
 /* ---- a row ---- */
 
-void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
-                  enum mhcs_path reference, const struct mhcs_precision *precision)
+/* Inlined for each number of coefficients, whose loops the compiler then unrolls. */
+INLINE void look_at(struct mhcs_look *look, const struct mhcs_record *record,
+                    enum mhcs_path reference, const struct mhcs_precision *precision,
+                    const uint32_t count)
 {
     const struct mhcs_row_result *result = record->result;
-    const uint32_t count = mhcs_coefficients_of(result->raw[MHCS_OPERANDS]);
     const struct pair pair = {result->raw[MHCS_PRODUCTION], result->raw[reference], count,
                               mhcs_rms_of(result->raw[reference], count)};
-    struct mhcs_look *look = ret_look;
     struct mhcs_noise noise;
 
     *look = (struct mhcs_look){
@@ -203,4 +212,13 @@ void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
     if (count == MHCS_COEFFICIENTS)
         look_for_wrong(look, &pair, precision->out, &noise);
     look->wrong = look->place.off != 0 && reference == MHCS_OPERANDS;
+}
+
+MHCS_WIDE void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
+                            enum mhcs_path reference, const struct mhcs_precision *precision)
+{
+    if (mhcs_coefficients_of(record->result->raw[MHCS_OPERANDS]) == MHCS_COEFFICIENTS)
+        look_at(ret_look, record, reference, precision, MHCS_COEFFICIENTS);
+    else
+        look_at(ret_look, record, reference, precision, MHCS_COEFFICIENTS_HEAD);
 }

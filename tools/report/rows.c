@@ -147,16 +147,17 @@ const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t r
     return record;
 }
 
-void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
+void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
                        struct mhcs_columns *ret_columns)
 {
+    const uint32_t left = rows->rows - row, limit = row + (left < most ? left : most);
     struct mhcs_columns *columns = ret_columns;
     const struct mhcs_row_metrics *m;
     uint32_t end = row + 1;
 
     columns->checkpoint = has_checkpoint(rows, row);
     columns->padded = is_padded(rows, row);
-    while (end < rows->rows && has_checkpoint(rows, end) == columns->checkpoint &&
+    while (end < limit && has_checkpoint(rows, end) == columns->checkpoint &&
            is_padded(rows, end) == columns->padded)
         end++;
     columns->rows = end - row;

@@ -44,8 +44,9 @@ struct mhcs_columns {
     const float *raw[MHCS_PATHS];                  /* [rows][24] */
     const float *metric[MHCS_PATHS][MHCS_METRICS]; /* [rows]; [MHCS_PRODUCTION] unused */
 };
-/* The rows from `row` on, as many as are alike; good until the batch is gone. */
-void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
+/* The rows from `row` on, as many as are alike, and at most `most`; good until the batch is gone.
+ */
+void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
                        struct mhcs_columns *ret_columns);
 /* One row. */
 void mhcs_record_columns(const struct mhcs_record *record, struct mhcs_columns *ret_columns);

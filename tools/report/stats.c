@@ -2,6 +2,8 @@
 /* Exact sums, histograms and what is built of them; stats.h says what each promises. */
 #include "tools/report/stats.h"
 
+#include <stdbool.h>
+
 #define LOWEST_EXPONENT (-1074) /* of the smallest subnormal double */
 
 static void add_from(struct mhcs_exact *sum, uint32_t index, uint64_t value)
@@ -128,23 +130,22 @@ double mhcs_hist_percentile(const struct mhcs_hist *hist, uint32_t per_10000)
 /* Sums side by side. With one, values of the same size, as most are, would wait for each other. */
 #define LANES 4
 
-static inline void add_squares(struct mhcs_squares *squares, const uint32_t *bits, size_t count,
-                               uint32_t least, uint32_t greatest)
+static inline void add_squares(struct mhcs_squares *squares, const uint32_t *bits,
+                               const uint64_t *square, size_t count, uint32_t first, uint32_t last)
 {
-    const uint32_t first = least >> 23, last = greatest >> 23;
-    uint64_t sum[LANES][MHCS_SQUARES_EXPONENTS];
+    uint64_t sum[MHCS_SQUARES_EXPONENTS][LANES];
+    size_t i = 0;
 
-    for (uint32_t lane = 0; lane < LANES; lane++)
-        memset(&sum[lane][first], 0, (last - first + 1) * sizeof(sum[0][0]));
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t exponent = bits[i] >> 23;
-        const uint64_t mantissa = (bits[i] & 0x7fffff) | (exponent > 0 ? 0x800000 : 0);
-
-        sum[i % LANES][exponent] += mantissa * mantissa;
-    }
+    for (uint32_t e = first; e <= last; e++)
+        memset(sum[e], 0, sizeof(sum[e]));
+    for (; i + LANES <= count; i += LANES)
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            sum[bits[i + lane] >> 23][lane] += square[i + lane];
+    for (; i < count; i++)
+        sum[bits[i] >> 23][0] += square[i];
     for (uint32_t e = first; e <= last; e++)
         for (uint32_t lane = 0; lane < LANES; lane++)
-            squares->of_exponent[e] += sum[lane][e];
+            squares->of_exponent[e] += sum[e][lane];
 }
 
 /* A zero is at first counted in a bucket like any other. */
@@ -162,11 +163,13 @@ static inline void add_buckets(struct mhcs_hist *hist, const uint32_t *bits, con
     hist->count += count;
 }
 
-/* At most CHUNK values. What can be done for several at once is done first. */
-MHCS_WIDE static void add_chunk(struct mhcs_stat *stat, const float *values, size_t count)
+/* 1 to CHUNK values. What can be done for several at once is done first. False: one of them is not
+ * finite, and none was added. */
+MHCS_WIDE static bool add_chunk(struct mhcs_stat *stat, const float *values, size_t count)
 {
     uint32_t bits[CHUNK], least = UINT32_MAX, greatest = 0;
     int32_t index[CHUNK];
+    uint64_t square[CHUNK];
     float max;
 
     for (size_t i = 0; i < count; i++) {
@@ -176,22 +179,41 @@ MHCS_WIDE static void add_chunk(struct mhcs_stat *stat, const float *values, siz
         greatest = bits[i] > greatest ? bits[i] : greatest;
         index[i] = mhcs_hist_index(bits[i]);
     }
+    for (size_t i = 0; i < count; i++)
+        square[i] = mhcs_square_of(bits[i]);
     memcpy(&max, &greatest, sizeof(max));
-    if (!isfinite(max)) {
-        for (size_t i = 0; i < count; i++)
-            mhcs_stat_add(stat, values[i]);
-        return;
-    }
+    if (!isfinite(max))
+        return false;
     if (max > stat->max)
         stat->max = max;
-    add_squares(&stat->squares, bits, count, least, greatest);
+    add_squares(&stat->squares, bits, square, count, least >> 23, greatest >> 23);
     add_buckets(&stat->hist, bits, index, count);
+    return true;
+}
+
+/* Of a chunk with others among them. */
+static void add_finite(struct mhcs_stat *stat, const float *values, size_t count)
+{
+    float finite[CHUNK];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        finite[kept] = values[i];
+        kept += isfinite(values[i]) != 0;
+    }
+    stat->undefined += count - kept;
+    if (kept > 0)
+        add_chunk(stat, finite, kept);
 }
 
 void mhcs_stat_add_all(struct mhcs_stat *stat, const float *values, size_t count)
 {
-    for (size_t begin = 0; begin < count; begin += CHUNK)
-        add_chunk(stat, values + begin, count - begin < CHUNK ? count - begin : CHUNK);
+    for (size_t begin = 0; begin < count; begin += CHUNK) {
+        const size_t left = count - begin, taken = left < CHUNK ? left : CHUNK;
+
+        if (!add_chunk(stat, values + begin, taken))
+            add_finite(stat, values + begin, taken);
+    }
 }
 
 void mhcs_stat_merge(struct mhcs_stat *stat, const struct mhcs_stat *other)

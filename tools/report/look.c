@@ -214,11 +214,18 @@ INLINE void look_at(struct mhcs_look *look, const struct mhcs_record *record,
     look->wrong = look->place.off != 0 && reference == MHCS_OPERANDS;
 }
 
-MHCS_WIDE void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
-                            enum mhcs_path reference, const struct mhcs_precision *precision)
+static MHCS_WIDE void look_at_row(struct mhcs_look *look, const struct mhcs_record *record,
+                                  enum mhcs_path reference, const struct mhcs_precision *precision)
 {
     if (mhcs_coefficients_of(record->result->raw[MHCS_OPERANDS]) == MHCS_COEFFICIENTS)
-        look_at(ret_look, record, reference, precision, MHCS_COEFFICIENTS);
+        look_at(look, record, reference, precision, MHCS_COEFFICIENTS);
     else
-        look_at(ret_look, record, reference, precision, MHCS_COEFFICIENTS_HEAD);
+        look_at(look, record, reference, precision, MHCS_COEFFICIENTS_HEAD);
+}
+
+/* clang gives a function that is built more than once no name that other files could call. */
+void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
+                  enum mhcs_path reference, const struct mhcs_precision *precision)
+{
+    look_at_row(ret_look, record, reference, precision);
 }

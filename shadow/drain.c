@@ -176,6 +176,7 @@ static void leave(void)
     t.tv_sec += (EXIT_NS + MHCS_SECOND) / MHCS_SECOND;
     while (sem_clockwait(&gone, CLOCK_MONOTONIC, &t) < 0) {
         if (errno != EINTR) {
+            pthread_detach(thread);
             return;
         }
     }

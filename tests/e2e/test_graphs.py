@@ -90,7 +90,7 @@ def test_off(arguments):
 
 with e2e.scratch() as work:
     common = ["--checkpoint", e2e.checkpoint(work), "--precision", "bf16", "--prefill-steps", "1", "--prefill-tokens", "24",
-              "--decode-steps", "2" if FEW else "6", "--decode-tokens", "8"]
+              "--decode-steps", "2" if FEW else "6", "--decode-tokens", "8", "--pause", os.environ["MHCSHADOW_TEST_PAUSE"]]
     test_transparent(common)
     test_coverage(common)
     test_equal_errors(common)

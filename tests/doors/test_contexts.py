@@ -35,7 +35,7 @@ def check(mode, order):
         run = e2e.client([mode], traces, order, check=False, **SETTINGS)
         e2e.expect(run.returncode == 0 and not e2e.faults(run), f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
         e2e.expect(run.stdout == plain.stdout, f"{what}: the same results, bit for bit {run.stdout}")
-        verify = subprocess.run([e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
+        verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
         e2e.expect(verify.returncode == 0, f"{what}: the trace is whole {verify.stdout if verify.returncode else ''}")
         rows, facts = e2e.dump(traces)
     made = int(re.search(r"made (\d+)", run.stdout).group(1))

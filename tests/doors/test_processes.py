@@ -27,7 +27,7 @@ def counts(traces):
     for file in e2e.trace_files(traces):
         with e2e.scratch() as alone:
             shutil.copy(file, alone)
-            verify = subprocess.run([e2e.REPORT, "verify", alone], text=True, capture_output=True, check=False)
+            verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", alone], text=True, capture_output=True, check=False)
             e2e.expect(verify.returncode == 0, f"  {os.path.basename(file)} is whole {verify.stdout if verify.returncode else ''}")
             _, facts = e2e.dump(alone)
             last = [f["counters"] for f in facts if "counters" in f]

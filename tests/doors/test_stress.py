@@ -35,7 +35,7 @@ def check(what, plain, run, traces):
     e2e.expect(len(rows) == len({row["call"] for row in rows}) == count["sampled"], f"{what}: {count['sampled']} samples are recorded, once each")
     worst = max(row["operands_rel"] for row in rows)
     e2e.expect(worst < 0.02, f"{what}: every sample is near its reference (worst {worst:.3e})")
-    verify = subprocess.run([e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
+    verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
     e2e.expect(verify.returncode == 0, f"{what}: the trace is whole {verify.stdout if verify.returncode else ''}")
 
 

@@ -55,7 +55,7 @@ def run(server_file, model, *options, precision="bf16", passes=5, **settings):
                              "--prefill-tokens", "8", "--decode-steps", "0", "--pause", "200", *options],
                             traces, "threads", **settings)
         rows, facts = e2e.dump(traces)
-        report = subprocess.run([e2e.REPORT, traces], text=True, capture_output=True)
+        report = subprocess.run([*e2e.RUNNER, e2e.REPORT, traces], text=True, capture_output=True)
         return rows, facts, report, result
 
 

@@ -38,12 +38,12 @@ with e2e.scratch() as work:
             e2e.expect(e2e.last_line(run) == plain, "full disk: the application runs on")
             lines = [line for line in run.stderr.splitlines() if line.startswith("mhcshadow")]
             e2e.expect(len(lines) == 1 and "No space left on device" in lines[0], f"full disk: {lines}")
-            verify = subprocess.run([e2e.REPORT, "verify", kept], text=True, capture_output=True)
+            verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", kept], text=True, capture_output=True)
             e2e.expect(verify.returncode == 0, f"full disk: what was kept is whole: {verify.stdout.strip()}")
 
     with e2e.scratch() as traces:
         for seed in ["1", "2"]:
             e2e.client([*arguments, "--seed", seed], traces, SAMPLE="all", LABEL=f"rank {seed}")
-        run = subprocess.run([e2e.REPORT, traces], text=True, capture_output=True)
+        run = subprocess.run([*e2e.RUNNER, e2e.REPORT, traces], text=True, capture_output=True)
         e2e.expect(run.returncode == 0 and "rank 1" in run.stdout and "rank 2" in run.stdout, f"two ranks in one directory:\n{run.stdout}")
 e2e.finish()

@@ -224,9 +224,7 @@ static enum mhcs_exit run(int argc, char **argv)
             fputs("mhcshadow-report: out of memory\n", stderr);
             code = MHCS_EXIT_DAMAGED;
         } else {
-            mhcs_report_troubles(stdout, &report);
-            mhcs_report_verdict(stdout, &report);
-            code = mhcs_report_exit(&report);
+            code = mhcs_report_end(stdout, &report);
         }
     }
     mhcs_report_free(&report);

@@ -282,9 +282,7 @@ static enum mhcs_exit run(int argc, char **argv)
     if (code == MHCS_EXIT_FINE)
         code = print_spread(stdout, &report, &own.selection);
     if (code == MHCS_EXIT_FINE) {
-        mhcs_report_troubles(stdout, &report);
-        mhcs_report_verdict(stdout, &report);
-        code = mhcs_report_exit(&report);
+        code = mhcs_report_end(stdout, &report);
     }
     mhcs_report_free(&report);
     return code;

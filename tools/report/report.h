@@ -130,8 +130,10 @@ void mhcs_report_coverage(FILE *out, const struct mhcs_report *report);
 void mhcs_report_weights(FILE *out, const struct mhcs_report *report); /* nothing if all is well */
 void mhcs_report_errors(FILE *out, const struct mhcs_report *report);
 void mhcs_report_noise(FILE *out, const struct mhcs_report *report);
-/* The last lines: thresholds in use, then the verdict. */
+/* Thresholds in use, then the verdict. */
 void mhcs_report_verdict(FILE *out, const struct mhcs_report *report);
+/* The last lines of a verb: troubles and verdict. Returns mhcs_report_exit(). */
+enum mhcs_exit mhcs_report_end(FILE *out, const struct mhcs_report *report);
 
 /* What makes the run say less than it seems, a sentence each; how many there are. `phases`: also
  * the phases that were not seen, which mhcs_report_sentence() says too. */

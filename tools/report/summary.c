@@ -74,6 +74,13 @@ void mhcs_report_verdict(FILE *out, const struct mhcs_report *report)
     wrap(out, "  ", mhcs_report_sentence, report);
 }
 
+enum mhcs_exit mhcs_report_end(FILE *out, const struct mhcs_report *report)
+{
+    mhcs_report_troubles(out, report);
+    mhcs_report_verdict(out, report);
+    return mhcs_report_exit(report);
+}
+
 static enum mhcs_exit print(const struct mhcs_report *report)
 {
     if (report->collect->rows == 0)
@@ -83,9 +90,7 @@ static enum mhcs_exit print(const struct mhcs_report *report)
     mhcs_report_weights(stdout, report);
     mhcs_report_errors(stdout, report);
     mhcs_report_noise(stdout, report);
-    mhcs_report_troubles(stdout, report);
-    mhcs_report_verdict(stdout, report);
-    return mhcs_report_exit(report);
+    return mhcs_report_end(stdout, report);
 }
 
 static const struct argp_option option_list[] = {

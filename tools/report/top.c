@@ -163,9 +163,7 @@ static enum mhcs_exit run(int argc, char **argv)
     code = mhcs_report_load(&report, &options);
     if (code == MHCS_EXIT_FINE) {
         print_rows(stdout, &report);
-        mhcs_report_troubles(stdout, &report);
-        mhcs_report_verdict(stdout, &report);
-        code = mhcs_report_exit(&report);
+        code = mhcs_report_end(stdout, &report);
     }
     mhcs_report_free(&report);
     return code;

@@ -49,7 +49,7 @@ static uint64_t count_dropped(void)
 static void give_up(struct mhcs_book *book, const char *where, int error)
 {
     mhcs_log(error == -EFBIG ? MHCS_LOG_WARN : MHCS_LOG_ERROR,
-             "can't write a trace to '%s': %s (%s); tracing stops", where, strerror(-error),
+             "can't write a trace to '%s': %s (%s); tracing stops", where, strerrordesc_np(-error),
              remedy(error));
     if (book->writer) {
         mhcs_trace_close(book->writer, MHCS_END_IO_ERROR, count_dropped());
@@ -324,7 +324,7 @@ void mhcs_book_close(struct mhcs_book *book)
         mhcs_log(MHCS_LOG_DEBUG, "closing %s", path);
         error = mhcs_trace_close(book->writer, MHCS_END_EXIT, count_dropped());
         if (error < 0) {
-            mhcs_log(MHCS_LOG_ERROR, "can't end the trace: %s (%s)", strerror(-error),
+            mhcs_log(MHCS_LOG_ERROR, "can't end the trace: %s (%s)", strerrordesc_np(-error),
                      remedy(error));
         }
     }

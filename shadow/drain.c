@@ -222,7 +222,8 @@ void mhcs_drain_start(void)
     }
     error = create_thread();
     if (error) {
-        mhcs_log(MHCS_LOG_ERROR, "can't start a thread: %s; nothing is sampled", strerror(error));
+        mhcs_log(MHCS_LOG_ERROR, "can't start a thread: %s; nothing is sampled",
+                 strerrordesc_np(error));
         mhcs_process_turn_off(MHCS_REASON_NO_TRACE);
         return;
     }

@@ -18,6 +18,7 @@
 
 #define COMMAND_BYTES   16384 /* the rest of a longer command line is left out */
 #define ENVIRONMENT_MAX 64
+#define DAY             86400 /* seconds */
 
 /* Copies of "NAME=value", made by the application thread that starts the drain thread. */
 static char *environment[ENVIRONMENT_MAX];
@@ -28,9 +29,7 @@ void mhcs_facts_note_environment(void)
     static const char *const prefixes[] = {"NVIDIA_TF32_OVERRIDE=", "CUBLAS_", "CUBLASLT_",
                                            "TORCH_ALLOW_TF32_", "CUDA_MPS_"};
 
-    while (environment_count > 0) { /* of the process that forked this one */
-        free(environment[--environment_count]);
-    }
+    environment_count = 0; /* it was of the process that forked this one */
     for (char **e = environ; e && *e; e++) {
         for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
             if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0 &&
@@ -45,15 +44,41 @@ void mhcs_facts_note_environment(void)
     }
 }
 
+struct date {
+    int year, month, day;
+};
+
+/* The Gregorian date of a day since 1970-01-01, not before it. gmtime_r() takes a lock of the C
+ * library's that fork() leaves held in the child, where the application's next localtime() would
+ * wait for it for ever.
+ *
+ * Years that begin in March put the leap day last: then a year's months have 31 30 31 30 31 days,
+ * twice over and a bit, of which 153 * month + 2 over 5 are the days before each. */
+static struct date date_of(int64_t day_since_1970)
+{
+    const int64_t era_days = 146097;             /* 400 years */
+    const int64_t day = day_since_1970 + 719468; /* since 0000-03-01 */
+    const int64_t of_era = day % era_days;
+    const int64_t year_of_era =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / (era_days - 1)) / 365;
+    const int of_year = (int)(of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100));
+    const int month = (5 * of_year + 2) / 153; /* 0: March */
+
+    return (struct date){
+        .year = (int)(day / era_days * 400 + year_of_era) + (month >= 10 ? 1 : 0),
+        .month = month < 10 ? month + 3 : month - 9,
+        .day = of_year - (153 * month + 2) / 5 + 1,
+    };
+}
+
 const char *mhcs_facts_time(int64_t unix_ns, char text[MHCS_TIME_BYTES])
 {
-    const time_t seconds = unix_ns / MHCS_SECOND;
-    struct tm t;
-    size_t n;
+    const int64_t seconds = unix_ns / MHCS_SECOND;
+    const unsigned of_day = (unsigned)(seconds % DAY), fraction = (unsigned)(unix_ns % MHCS_SECOND);
+    const struct date date = date_of(seconds / DAY);
 
-    gmtime_r(&seconds, &t);
-    n = strftime(text, MHCS_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &t);
-    snprintf(text + n, MHCS_TIME_BYTES - n, ".%09dZ", (int)(unix_ns % MHCS_SECOND));
+    snprintf(text, MHCS_TIME_BYTES, "%04d-%02d-%02dT%02u:%02u:%02u.%09uZ", date.year, date.month,
+             date.day, of_day / 3600, of_day / 60 % 60, of_day % 60, fraction);
     return text;
 }
 

@@ -54,7 +54,7 @@ void mhcs_facts_note_environment(void);
 void mhcs_facts_gpu(struct mhcs_json *json, const struct mhcs_driver *driver, int device);
 
 /* "2026-03-01T12:00:00.123456789Z" */
-#define MHCS_TIME_BYTES 40
+#define MHCS_TIME_BYTES 64
 const char *mhcs_facts_time(int64_t unix_ns, char text[MHCS_TIME_BYTES]);
 
 #endif

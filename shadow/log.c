@@ -71,7 +71,7 @@ static int open_file(void)
         const int why = errno;
 
         mhcs_log(MHCS_LOG_WARN, "can't open log file '%s': %s; logging to stderr (MHCSHADOW_LOG)",
-                 path, strerror(why));
+                 path, strerrordesc_np(why));
     }
     return fd;
 }

@@ -48,7 +48,7 @@ char *mhcs_file_text(const char *path, size_t most, size_t *ret_size, char error
 
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
         mhcs_tensors_fail(path, error, NULL, 0, "%s",
-                          fd < 0 ? strerror(errno) : "not a regular file");
+                          fd < 0 ? strerrordesc_np(errno) : "not a regular file");
         goto out;
     }
     if ((uint64_t)status.st_size > most) {
@@ -61,7 +61,8 @@ char *mhcs_file_text(const char *path, size_t most, size_t *ret_size, char error
         size += got > 0 ? (size_t)got : 0;
     }
     if (!text || got < 0) {
-        mhcs_tensors_fail(path, error, NULL, 0, "%s", text ? strerror(errno) : "out of memory");
+        mhcs_tensors_fail(path, error, NULL, 0, "%s",
+                          text ? strerrordesc_np(errno) : "out of memory");
         free(text);
         text = NULL;
         goto out;
@@ -210,7 +211,7 @@ static int find_only(struct mhcs_files_found *found, const char *dir, char *erro
     size_t count = 0, i;
 
     if (!stream)
-        return mhcs_tensors_fail(dir, error, NULL, -errno, "%s", strerror(errno));
+        return mhcs_tensors_fail(dir, error, NULL, -errno, "%s", strerrordesc_np(errno));
     while ((entry = readdir(stream)))
         if (is_tensor_file(entry->d_name) && count++ == 0)
             only = join(dir, entry->d_name);
@@ -262,7 +263,7 @@ int mhcs_files_find(struct mhcs_files_found *ret_found, const char *path,
 
     *ret_found = (struct mhcs_files_found){0};
     if (stat(path, &status) < 0)
-        return mhcs_tensors_fail(path, error, NULL, -errno, "%s", strerror(errno));
+        return mhcs_tensors_fail(path, error, NULL, -errno, "%s", strerrordesc_np(errno));
     if (S_ISDIR(status.st_mode)) {
         dir = strdup(path);
         ret = dir ? find_in_directory(ret_found, dir, error) : out_of_memory(path, error);

@@ -43,7 +43,8 @@ static int fail_open(const char *path, int error_number, char *error)
     const ssize_t length = error_number == ENOENT ? readlink(path, target, sizeof(target) - 1) : -1;
 
     if (length < 0)
-        return mhcs_tensors_fail(path, error, NULL, -error_number, "%s", strerror(error_number));
+        return mhcs_tensors_fail(path, error, NULL, -error_number, "%s",
+                                 strerrordesc_np(error_number));
     target[length] = '\0';
     return mhcs_tensors_fail(path, error, NULL, -ENOENT,
                              "a link to %.200s, which is not there (an unfinished download?)",
@@ -59,7 +60,7 @@ static int open_file(const char *path, struct stat *ret_status, char *error)
     if (fd < 0)
         return fail_open(path, errno, error);
     if (fstat(fd, ret_status) < 0)
-        ret = mhcs_tensors_fail(path, error, NULL, -errno, "%s", strerror(errno));
+        ret = mhcs_tensors_fail(path, error, NULL, -errno, "%s", strerrordesc_np(errno));
     else if (!S_ISREG(ret_status->st_mode))
         ret = mhcs_tensors_fail(path, error, NULL, -EBADMSG, "not a regular file");
     if (ret < 0) {
@@ -93,7 +94,7 @@ static int read_header(struct mhcs_tensors *tensors, int fd, char *error)
     if (ret) {
         free(text);
         return mhcs_tensors_fail(tensors->path, error, NULL, ret, "reading the header: %s",
-                                 strerror(-ret));
+                                 strerrordesc_np(-ret));
     }
     tensors->data_at = LENGTH_BYTES + bytes;
     ret = mhcs_header_parse(tensors, text, bytes, error);
@@ -177,7 +178,7 @@ int mhcs_tensors_read(const struct mhcs_tensors *tensors, const struct mhcs_tens
     else {
         ret = read_whole(fd, tensors->data_at + tensor->begin + from, to, size);
         if (ret)
-            mhcs_tensors_fail(tensors->path, error, tensor->name, ret, "%s", strerror(-ret));
+            mhcs_tensors_fail(tensors->path, error, tensor->name, ret, "%s", strerrordesc_np(-ret));
     }
     close(fd);
     return ret;

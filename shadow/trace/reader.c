@@ -77,7 +77,7 @@ int mhcs_trace_open_fd(struct mhcs_trace_reader **ret_reader, int fd, bool salva
     else
         mhcs_trace_reader_free(reader);
     if (error < 0 && why[0] == '\0')
-        snprintf(why, MHCS_TRACE_WHAT, "%s", strerror(-error));
+        snprintf(why, MHCS_TRACE_WHAT, "%s", strerrordesc_np(-error));
     return error;
 }
 
@@ -91,7 +91,7 @@ int mhcs_trace_open(struct mhcs_trace_reader **ret_reader, const char *file, boo
     while (fd < 0 && errno == EINTR);
     if (fd < 0) {
         const int error = -errno;
-        snprintf(why, MHCS_TRACE_WHAT, "%s", strerror(-error));
+        snprintf(why, MHCS_TRACE_WHAT, "%s", strerrordesc_np(-error));
         return error;
     }
     const int error = mhcs_trace_open_fd(ret_reader, fd, salvage, why);

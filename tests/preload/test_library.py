@@ -67,6 +67,16 @@ class Library(unittest.TestCase):
                              "sscanf"}
         self.assertEqual(sorted(taken), [])
 
+    def test_it_takes_no_lock_that_a_fork_leaves_held(self):
+        # Of the time zone, of the translations: a child forked meanwhile waits for ever at its own
+        # next call. dl_iterate_phdr() has one too: interpose/objects.c alone calls it.
+        undefined = {line.split()[-1].split("@")[0]
+                     for line in output("nm", "-D", "--undefined-only", LIBRARY).splitlines()}
+        locking = undefined & {"gmtime", "gmtime_r", "localtime", "localtime_r", "mktime", "timegm",
+                               "strftime", "tzset", "strerror", "strerror_r", "__xpg_strerror_r",
+                               "perror", "gettext", "dcgettext", "getpwuid", "getaddrinfo"}
+        self.assertEqual(sorted(locking), [])
+
     def test_its_constructors_do_next_to_nothing(self):
         # Two pointers: crtbegin's frame_dummy and libgcc's look at the CPU. None of our own.
         sections = output("readelf", "-SW", LIBRARY)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "interpose/hooks.h"
+#include "interpose/objects.h"
 
 /* An object without this is no cuBLAS, but a wrapper of some of its functions. */
 #define EVERY_CUBLAS_HAS "cublasCreate_v2"
@@ -258,7 +259,7 @@ void mhcs_bypass_look_around(struct mhcs_bypasses *bypasses)
 {
     uint64_t loads = 0;
 
-    dl_iterate_phdr(count_loads, &loads);
-    dl_iterate_phdr(visit, bypasses);
+    mhcs_objects_walk(count_loads, &loads);
+    mhcs_objects_walk(visit, bypasses);
     bypasses->loads = loads;
 }

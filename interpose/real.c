@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interpose/objects.h"
 #include "shadow/log.h"
 
 #define PROBES 16
@@ -175,7 +176,7 @@ static void *search_loaded(unsigned hook)
         struct nth_library want = {.file = hooks[hook].file, .skip = i};
         void *handle, *function;
 
-        dl_iterate_phdr(visit_object, &want);
+        mhcs_objects_walk(visit_object, &want);
         if (!want.found) {
             return NULL;
         }

@@ -336,9 +336,6 @@ void mhcs_book_close(struct mhcs_book *book)
 
 void mhcs_book_forget(struct mhcs_book *book)
 {
-    mhcs_trace_forget(book->writer);
-    mhcs_book_free_sites(book);
-    mhcs_json_free(&book->new_sites);
-    mhcs_json_free(&book->new_events);
+    mhcs_trace_orphan(book->writer);
     *book = (struct mhcs_book){0};
 }

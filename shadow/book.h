@@ -54,7 +54,7 @@ void mhcs_book_sample(struct mhcs_book *book, const struct mhcs_engine *engine,
 void mhcs_book_flush(struct mhcs_book *book);
 void mhcs_book_close(struct mhcs_book *book);
 
-/* In a forked child: leaves the parent's file alone. */
+/* In a forked child: leaves the parent's file and memory alone. */
 void mhcs_book_forget(struct mhcs_book *book);
 
 /* For the files of the book: creates the trace if need be; opens an event, to be ended by

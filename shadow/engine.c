@@ -150,10 +150,6 @@ void mhcs_engine_disarm(struct mhcs_engine *engine, const char *what, CUresult r
 
 void mhcs_engines_forget(void)
 {
-    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
-        free(engines[i].slots);
-        mhcs_own_cublas_forget(&engines[i]);
-    }
     memset(engines, 0, sizeof(engines));
     atomic_store(&claiming, false);
 }

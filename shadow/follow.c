@@ -284,9 +284,6 @@ void mhcs_follow_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (size_t i = 0; i < EXECS; i++) {
-        if (atomic_load(&table[i].handle) > GONE) {
-            free_exec(table[i].exec);
-        }
         atomic_store(&table[i].handle, 0);
     }
     atomic_store(&mhcs_graphs_followed, 0);

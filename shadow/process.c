@@ -22,7 +22,8 @@ static _Atomic(const struct mhcs_cublas *) first_cublas;
 static atomic_int first_device = -1;
 
 /* The child has neither the drain thread nor the CUDA of the parent; it starts over at its own
- * first match. Only the forking thread lives here, so plain writes are safe. */
+ * first match. Only the forking thread lives here, so plain writes are safe; but no other thread's
+ * memory is freed, since that thread may have been changing it when the process forked. */
 static void forget_parent(void)
 {
     mhcs_drain_forget();

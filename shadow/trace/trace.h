@@ -66,10 +66,16 @@ int mhcs_trace_flush(struct mhcs_trace_writer *writer, uint64_t dropped);
 /* Adds a J frame {"KIND": ...}; `json` is a complete JSON object. Flushes the open batch first. */
 int mhcs_trace_facts(struct mhcs_trace_writer *writer, const char *json);
 
-/* Flushes, writes E with the reason, closes. In a forked child use mhcs_trace_forget(). */
+/* Flushes, writes E with the reason, closes and frees. */
 int mhcs_trace_close(struct mhcs_trace_writer *writer, enum mhcs_trace_end reason,
                      uint64_t dropped);
+
+/* Closes and frees without a word more in the file. */
 void mhcs_trace_forget(struct mhcs_trace_writer *writer);
+
+/* For a forked child: closes its descriptor and leaves file and memory alone. Another thread may
+ * have been at the writer when the process forked; what it left half done can't be freed. */
+void mhcs_trace_orphan(struct mhcs_trace_writer *writer);
 
 #define MHCS_TRACE_BATCH_ROWS 4096
 

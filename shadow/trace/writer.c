@@ -132,6 +132,12 @@ void mhcs_trace_forget(struct mhcs_trace_writer *writer)
     free(writer);
 }
 
+void mhcs_trace_orphan(struct mhcs_trace_writer *writer)
+{
+    if (writer != NULL)
+        mhcs_sink_close(&writer->sink);
+}
+
 static struct mhcs_trace_writer *allocate(void)
 {
     struct mhcs_trace_writer *writer = calloc(1, sizeof *writer);

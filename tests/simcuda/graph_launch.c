@@ -12,6 +12,13 @@ struct launch {
     struct sim_task **tasks; /* of each node; then the start, then what the node at hand follows */
 };
 
+static bool does_nothing(const struct sim_exec_node *node)
+{
+    return !node->event && (!node->recipe || !node->enabled || node->skipped);
+}
+
+/* A node that does nothing and follows one other at most orders no more than that one does, which
+ * so stands for it. (Behind several it is queued: else all that follows it would follow each.) */
 static CUresult queue_node(const struct launch *l, uint32_t i)
 {
     struct sim_exec *exec = l->exec;
@@ -22,12 +29,17 @@ static CUresult queue_node(const struct launch *l, uint32_t i)
     uint32_t count = 0;
     CUresult r;
 
-    after[count++] = start;
     for (uint32_t d = 0; d < node->after_count; d++)
         after[count++] = l->tasks[node->after[d]];
+    if (count == 0)
+        after[count++] = start;
+    if (count == 1 && does_nothing(node)) {
+        l->tasks[i] = sim_task_ref(after[0]);
+        return CUDA_SUCCESS;
+    }
     if (node->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && node->event->record)
         after[count++] = node->event->record;
-    if (node->recipe && node->enabled && !node->skipped)
+    if (node->recipe && !does_nothing(node))
         work = sim_recipe_work(node->recipe);
     r = sim_queue(stream, &work, after, count, &l->tasks[i]);
     if (r == CUDA_SUCCESS && node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {

@@ -33,12 +33,12 @@ void sim_work_drop(const struct sim_work *work)
 }
 
 /* A finished predecessor still orders memory: its clock counts though there's nothing to wait for.
- */
+ * One that is queued in the same stream comes before the task in any case. */
 static bool follow(struct sim_task *task, struct sim_task *other)
 {
     struct sim_task **after = task->after;
 
-    if (!other)
+    if (!other || other->stream == task->stream)
         return true;
     sim_clock_join(task->clock, other->clock);
     if (other->state == SIM_DONE)

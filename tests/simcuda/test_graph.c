@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph does when it runs: order, races, parameters, enabled nodes. Run once for each order.
+/* What a graph does when it runs: order, races, parameters. Run once for each order.
  */
 #include "graph_fixture.h"
 
@@ -198,58 +198,6 @@ static void a_change_of_parameters_holds_for_later_launches(void **state)
     OK(cuGraphDestroy(graph));
 }
 
-static void a_disabled_node_does_nothing_in_later_launches(void **state)
-{
-    struct fixture *f = *state;
-    CUgraphNode nodes[3];
-    unsigned enabled = 7;
-    CUgraph graph;
-    CUgraphExec exec;
-
-    capture_begin(f->a);
-    affine(f->a, f->x, 10, 2);
-    affine(f->a, f->x, 10, 3);
-    affine(f->a, f->x, 10, 4);
-    graph = capture_end(f->a);
-    assert_int_equal(nodes_of(graph, nodes, 3), 3);
-    exec = instantiate(graph);
-    OK(cuGraphNodeGetEnabled(exec, nodes[1], &enabled));
-    assert_int_equal(enabled, 1);
-    OK(cuGraphLaunch(exec, f->a)); /* queued before the change */
-    OK(cuGraphNodeSetEnabled(exec, nodes[1], 0));
-    OK(cuGraphNodeGetEnabled(exec, nodes[1], &enabled));
-    assert_int_equal(enabled, 0);
-    OK(cuGraphLaunch(exec, f->a));
-    OK(cuStreamSynchronize(f->a));
-    assert_int_equal(first_word(f), 123424);
-    OK(cuGraphNodeSetEnabled(exec, nodes[1], 1));
-    OK(cuGraphNodeSetEnabled(exec, nodes[0], 0));
-    OK(cuGraphLaunch(exec, f->a));
-    OK(cuStreamSynchronize(f->a));
-    assert_int_equal(first_word(f), 12342434);
-    OK(cuGraphExecDestroy(exec));
-    OK(cuGraphDestroy(graph));
-}
-
-/* The order that went through the node stays. */
-static void a_disabled_node_still_orders(void **state)
-{
-    struct fixture *f = *state;
-    const unsigned faults = simcuda_fault_count();
-    CUgraph graph = fork_capture(f, f->x, false);
-    CUgraphExec exec = instantiate(graph);
-    CUgraphNode nodes[3];
-
-    assert_int_equal(nodes_of(graph, nodes, 3), 3);
-    OK(cuGraphNodeSetEnabled(exec, nodes[1], 0));
-    OK(cuGraphLaunch(exec, f->a));
-    OK(cuCtxSynchronize());
-    assert_int_equal(first_word(f), 124);
-    assert_int_equal(simcuda_fault_count(), faults);
-    OK(cuGraphExecDestroy(exec));
-    OK(cuGraphDestroy(graph));
-}
-
 /* What host functions were called, in order. */
 static struct {
     char calls[64];
@@ -322,8 +270,6 @@ int main(void)
         TEST(nodes_that_nothing_orders_race),
         TEST(parameters_are_those_of_the_capture),
         TEST(a_change_of_parameters_holds_for_later_launches),
-        TEST(a_disabled_node_does_nothing_in_later_launches),
-        TEST(a_disabled_node_still_orders),
         TEST(every_order_chooses_among_the_nodes_that_are_ready),
     };
 

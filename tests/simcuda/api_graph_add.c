@@ -3,6 +3,7 @@
 #include "api.h"
 #include "copy.h"
 #include "graph.h"
+#include "launch.h"
 
 #include <stdlib.h>
 
@@ -181,17 +182,7 @@ static CUresult add_conditional(const char *call, CUgraphNode *ret_node, CUgraph
 static CUresult add_kernel(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                            size_t count, const CUDA_KERNEL_NODE_PARAMS_v3 *p)
 {
-    const CUDA_KERNEL_NODE_PARAMS v2 = {.func = p->func,
-                                        .gridDimX = p->gridDimX,
-                                        .gridDimY = p->gridDimY,
-                                        .gridDimZ = p->gridDimZ,
-                                        .blockDimX = p->blockDimX,
-                                        .blockDimY = p->blockDimY,
-                                        .blockDimZ = p->blockDimZ,
-                                        .sharedMemBytes = p->sharedMemBytes,
-                                        .kernelParams = p->kernelParams,
-                                        .extra = p->extra,
-                                        .kern = p->kern};
+    const CUDA_KERNEL_NODE_PARAMS v2 = {SIM_KERNEL_PARAMS(p), .kern = p->kern};
 
     return impl_cuGraphAddKernelNode_v2(ret_node, graph, after, count, &v2);
 }

@@ -7,13 +7,7 @@
 static CUresult launch_work(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_work *ret_work,
                             CUcontext *ret_context)
 {
-    const CUlaunchConfig config = {.gridDimX = p->gridDimX,
-                                   .gridDimY = p->gridDimY,
-                                   .gridDimZ = p->gridDimZ,
-                                   .blockDimX = p->blockDimX,
-                                   .blockDimY = p->blockDimY,
-                                   .blockDimZ = p->blockDimZ,
-                                   .sharedMemBytes = p->sharedMemBytes};
+    const CUlaunchConfig config = {SIM_LAUNCH_SHAPE(p)};
     const CUfunction function = p->func ? p->func : (CUfunction)p->kern;
 
     return sim_launch_work(&config, function, p->kernelParams, p->extra, ret_work, ret_context);
@@ -21,16 +15,7 @@ static CUresult launch_work(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_work *r
 
 static CUDA_KERNEL_NODE_PARAMS from_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){.func = p->func,
-                                     .gridDimX = p->gridDimX,
-                                     .gridDimY = p->gridDimY,
-                                     .gridDimZ = p->gridDimZ,
-                                     .blockDimX = p->blockDimX,
-                                     .blockDimY = p->blockDimY,
-                                     .blockDimZ = p->blockDimZ,
-                                     .sharedMemBytes = p->sharedMemBytes,
-                                     .kernelParams = p->kernelParams,
-                                     .extra = p->extra};
+    return (CUDA_KERNEL_NODE_PARAMS){SIM_KERNEL_PARAMS(p)};
 }
 
 CUresult impl_cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph,
@@ -82,22 +67,15 @@ CUresult impl_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARA
     CUresult r = impl_cuGraphKernelNodeGetParams_v2(node, ret_params ? &p : NULL);
 
     if (r == CUDA_SUCCESS)
-        *ret_params = (CUDA_KERNEL_NODE_PARAMS_v1){.func = p.func,
-                                                   .gridDimX = p.gridDimX,
-                                                   .gridDimY = p.gridDimY,
-                                                   .gridDimZ = p.gridDimZ,
-                                                   .blockDimX = p.blockDimX,
-                                                   .blockDimY = p.blockDimY,
-                                                   .blockDimZ = p.blockDimZ,
-                                                   .sharedMemBytes = p.sharedMemBytes,
-                                                   .kernelParams = p.kernelParams};
+        *ret_params = (CUDA_KERNEL_NODE_PARAMS_v1){SIM_KERNEL_PARAMS(&p)};
     return r;
 }
 
 /* For a node whose kernel belongs to `context`: a function of another is refused. */
-static CUresult new_params(const CUDA_KERNEL_NODE_PARAMS *params, CUcontext context,
-                           struct sim_recipe **ret_recipe)
+static CUresult set_params(struct sim_recipe **recipe, const CUDA_KERNEL_NODE_PARAMS *params,
+                           CUcontext context)
 {
+    struct sim_recipe *changed;
     struct sim_work work;
     CUcontext other;
     CUresult r = params ? launch_work(params, &work, &other) : CUDA_ERROR_INVALID_VALUE;
@@ -106,24 +84,23 @@ static CUresult new_params(const CUDA_KERNEL_NODE_PARAMS *params, CUcontext cont
         sim_work_drop(&work);
         r = CUDA_ERROR_INVALID_VALUE;
     }
-    return r == CUDA_SUCCESS ? sim_recipe_new(&work, ret_recipe) : r;
+    if (r == CUDA_SUCCESS)
+        r = sim_recipe_new(&work, &changed);
+    if (r == CUDA_SUCCESS) {
+        sim_recipe_unref(*recipe);
+        *recipe = changed;
+    }
+    return r;
 }
 
 CUresult impl_cuGraphKernelNodeSetParams_v2(CUgraphNode handle,
                                             const CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct sim_node *node = sim_node_of("cuGraphKernelNodeSetParams", handle);
-    struct sim_recipe *recipe;
-    CUresult r;
 
     if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = new_params(params, node->context, &recipe);
-    if (r != CUDA_SUCCESS)
-        return r;
-    sim_recipe_unref(node->recipe);
-    node->recipe = recipe;
-    return CUDA_SUCCESS;
+    return set_params(&node->recipe, params, node->context);
 }
 
 CUresult impl_cuGraphExecKernelNodeSetParams_v2(CUgraphExec handle, CUgraphNode node_handle,
@@ -132,17 +109,10 @@ CUresult impl_cuGraphExecKernelNodeSetParams_v2(CUgraphExec handle, CUgraphNode 
     static const char call[] = "cuGraphExecKernelNodeSetParams";
     const struct sim_exec *exec = sim_exec_of(call, handle);
     struct sim_exec_node *node = exec ? sim_exec_node_of(call, exec, node_handle) : NULL;
-    struct sim_recipe *recipe;
-    CUresult r;
 
     if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = new_params(params, exec->context, &recipe);
-    if (r != CUDA_SUCCESS)
-        return r;
-    sim_recipe_unref(node->recipe);
-    node->recipe = recipe;
-    return CUDA_SUCCESS;
+    return set_params(&node->recipe, params, exec->context);
 }
 
 CUresult impl_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -167,37 +137,38 @@ CUresult impl_cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUg
     return sim_node_add_work("cuGraphAddHostNode", graph, after, count, &work, NULL, ret_node);
 }
 
-CUresult impl_cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
-                                  size_t count)
+/* One without work; NULL: it has no event. */
+static CUresult add_node(const char *call, CUgraphNode *ret_node, CUgraph graph,
+                         const CUgraphNode *after, size_t count, CUgraphNodeType type,
+                         CUevent event)
 {
     struct sim_node *node;
     CUresult r;
 
     if (!ret_node)
         return CUDA_ERROR_INVALID_VALUE;
-    r = sim_node_add("cuGraphAddEmptyNode", graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, &node);
-    if (r == CUDA_SUCCESS)
-        *ret_node = node->handle;
-    return r;
-}
-
-static CUresult add_event_node(const char *call, CUgraphNode *ret_node, CUgraph graph,
-                               const CUgraphNode *after, size_t count, CUgraphNodeType type,
-                               CUevent event)
-{
-    struct sim_node *node;
-    CUresult r;
-
-    if (!ret_node)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(SIM_EVENT, event))
-        return CUDA_ERROR_INVALID_HANDLE;
     r = sim_node_add(call, graph, after, count, type, &node);
     if (r != CUDA_SUCCESS)
         return r;
     node->event = event;
     *ret_node = node->handle;
     return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
+                                  size_t count)
+{
+    return add_node("cuGraphAddEmptyNode", ret_node, graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY,
+                    NULL);
+}
+
+static CUresult add_event_node(const char *call, CUgraphNode *ret_node, CUgraph graph,
+                               const CUgraphNode *after, size_t count, CUgraphNodeType type,
+                               CUevent event)
+{
+    if (ret_node && !sim_handle_is(SIM_EVENT, event))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return add_node(call, ret_node, graph, after, count, type, event);
 }
 
 CUresult impl_cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph graph,

@@ -58,6 +58,7 @@ enum mhcs_part {
  * fn [M][K], x [R][K], c [R][M], old_c [R][M], scalars {alpha, beta} as float[2].
  * Sampled row r is token mhcs_row_index(seed, r, R, T). Any stride, any element alignment.
  * Grid: any number of blocks of MHCS_SNAPSHOT_THREADS threads (grid-stride). */
+#define MHCS_SNAPSHOT_NAME "mhcs_snapshot"
 struct mhcs_snapshot_params {
     struct mhcs_operand fn;    /* [M][K] */
     struct mhcs_operand x;     /* [T][K] */

@@ -61,7 +61,7 @@ static void load_module(struct mhcs_engine *e)
     const struct {
         const char *name;
         CUfunction *function;
-    } kernels[] = {{"mhcs_snapshot", &e->snapshot},
+    } kernels[] = {{MHCS_SNAPSHOT_NAME, &e->snapshot},
                    {"mhcs_reference", &e->reference},
                    {"mhcs_compare", &e->compare},
                    {"mhcs_fingerprint", &e->fingerprint},

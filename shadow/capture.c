@@ -137,6 +137,7 @@ static enum mhcs_reason insert(struct mhcs_engine *engine, const struct mhcs_sam
         .parts = parts,
         .parts_early = sample->parts_early,
         .pair = sample->pair,
+        .engine = sample->engine,
     };
     struct mhcs_snapshot_params params;
     void *arguments[] = {&params};

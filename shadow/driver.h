@@ -44,6 +44,7 @@
     X(MUST, cuModuleLoadData, "cuModuleLoadData", 2000)                                            \
     X(MUST, cuModuleGetFunction, "cuModuleGetFunction", 2000)                                      \
     X(MUST, cuModuleUnload, "cuModuleUnload", 2000)                                                \
+    X(MAY, cuFuncGetName, "cuFuncGetName", 12030)                                                  \
     X(MUST, cuLaunchKernel, "cuLaunchKernel", 4000)                                                \
     X(MAY, cuGraphGetNodes, "cuGraphGetNodes", 10000)                                              \
     X(MAY, cuGraphNodeGetType, "cuGraphNodeGetType", 10000)                                        \

@@ -8,7 +8,6 @@
 
 struct node {
     CUgraphNode handle;
-    uint64_t engine; /* key */
     struct mhcs_memo memo;
 };
 
@@ -35,17 +34,18 @@ static CUgraphNode *nodes_of(const struct mhcs_driver *driver, CUgraph graph, si
     return nodes;
 }
 
-/* Key of the engine whose snapshot kernel this is; 0: none. */
-static uint64_t engine_of(const struct walk *walk, CUfunction function)
+/* An engine may have outlived its context, and the driver have given the handle to any kernel of
+ * another one since; the name tells, and whose snapshot kernel it is stands in the memo. */
+static bool is_snapshot(const struct walk *walk, CUfunction function)
 {
-    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
-        const struct mhcs_engine *engine = walk->engines[i];
+    const char *name = NULL;
+    bool known = false;
 
-        if (engine && engine->snapshot == function) {
-            return atomic_load(&engine->key);
-        }
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        known |= walk->engines[i] && walk->engines[i]->snapshot == function;
     }
-    return 0;
+    return known && walk->driver->cuFuncGetName(&name, function) == CUDA_SUCCESS && name &&
+           strcmp(name, MHCS_SNAPSHOT_NAME) == 0;
 }
 
 static bool read_node(const struct walk *walk, CUgraphNode handle, struct node *node)
@@ -55,16 +55,13 @@ static bool read_node(const struct walk *walk, CUgraphNode handle, struct node *
 
     memset(&params, 0, sizeof(params));
     if (walk->driver->cuGraphKernelNodeGetParams_v2(handle, &params) != CUDA_SUCCESS ||
-        !params.func || !params.kernelParams) {
+        !params.func || !params.kernelParams || !is_snapshot(walk, params.func)) {
         return false;
     }
     node->handle = handle;
-    node->engine = engine_of(walk, params.func);
-    if (node->engine != 0) {
-        memcpy(&snapshot, params.kernelParams[0], sizeof(snapshot));
-        mhcs_memo_read(&node->memo, &snapshot);
-    }
-    return node->engine != 0;
+    memcpy(&snapshot, params.kernelParams[0], sizeof(snapshot));
+    mhcs_memo_read(&node->memo, &snapshot);
+    return node->memo.engine != 0; /* 0: given back while the node was captured */
 }
 
 static bool is_early(const struct mhcs_memo *memo)
@@ -123,8 +120,8 @@ static void pair_up(struct mhcs_found *found, const struct node *nodes, size_t c
             early = nodes[j].memo.pair == last->memo.pair && is_early(&nodes[j].memo) ? &nodes[j]
                                                                                       : NULL;
         }
-        found->engine = found->engine ? found->engine : last->engine;
-        if (found->site && !is_early(&last->memo) && last->engine == found->engine &&
+        found->engine = found->engine ? found->engine : last->memo.engine;
+        if (found->site && !is_early(&last->memo) && last->memo.engine == found->engine &&
             (early || !last->memo.parts_early)) {
             found->site[found->count++] = (struct mhcs_graph_site){
                 .memo = last->memo,

@@ -38,7 +38,7 @@ static size_t home_of(uintptr_t handle)
 
 bool mhcs_follow_possible(const struct mhcs_driver *driver)
 {
-    return driver->cuStreamGetCaptureInfo_v3 && driver->cuGraphGetNodes &&
+    return driver->cuStreamGetCaptureInfo_v3 && driver->cuFuncGetName && driver->cuGraphGetNodes &&
            driver->cuGraphNodeGetType && driver->cuGraphKernelNodeGetParams_v2 &&
            driver->cuGraphChildGraphNodeGetGraph && driver->cuGraphExecKernelNodeSetParams_v2 &&
            driver->cuGraphNodeSetEnabled;

@@ -51,6 +51,7 @@ void mhcs_memo_write(struct mhcs_snapshot_params *params, const struct mhcs_memo
         .to_x = (uint64_t)(uint32_t)gemm->weight_order,
         .to_c = memo->parts,
         .to_old_c = memo->parts_early,
+        .to_scalars = memo->engine,
     };
 }
 
@@ -79,5 +80,6 @@ void mhcs_memo_read(struct mhcs_memo *memo, const struct mhcs_snapshot_params *p
         .parts = (uint32_t)params->to_c,
         .parts_early = (uint32_t)params->to_old_c,
         .pair = params->seed,
+        .engine = params->to_scalars,
     };
 }

@@ -16,6 +16,7 @@ struct mhcs_memo {
     uint32_t parts;        /* enum mhcs_part bits that this node is to copy, when enabled */
     uint32_t parts_early;  /* those of the node before the GEMM; 0: there is none */
     uint64_t pair;         /* the same number in the two nodes of one GEMM, and in no others */
+    uint64_t engine;       /* key of the engine whose kernel the node runs */
 };
 
 void mhcs_memo_write(struct mhcs_snapshot_params *params, const struct mhcs_memo *memo);

@@ -40,6 +40,7 @@ static struct mhcs_memo a_memo(bool on_device)
     memo.parts = MHCS_PART_FN | MHCS_PART_X | MHCS_PART_C;
     memo.parts_early = MHCS_PART_OLD_C;
     memo.pair = UINT64_C(0x8000000000000001);
+    memo.engine = UINT64_C(0x8000000000000002);
     return memo;
 }
 
@@ -71,6 +72,7 @@ static void assert_comes_back(const struct mhcs_memo *memo)
     assert_int_equal(back.parts, memo->parts);
     assert_int_equal(back.parts_early, memo->parts_early);
     assert_int_equal(back.pair, memo->pair);
+    assert_int_equal(back.engine, memo->engine);
 }
 
 static void a_gemm_comes_back_from_its_node(void **state)

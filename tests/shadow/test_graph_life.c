@@ -11,6 +11,7 @@
 
 #include "graphs.h"
 #include "rig.h"
+#include "shadow/engine.h"
 #include "shadow/follow.h"
 
 /* ---- what becomes of a graph ---- */
@@ -121,17 +122,25 @@ static void an_updated_graph_is_sampled_at_its_new_addresses(void **state)
     trace_free(&trace);
 }
 
+/* ---- graphs and contexts; the simulation gives the handles of kernels that are gone again ---- */
+
+static void end_context_and_begin_another(void)
+{
+    CUcontext context;
+
+    CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+}
+
 static void context_ends(struct rig *rig)
 {
     struct work work;
-    CUcontext context;
 
     for (uint32_t i = 0; i < 3; i++) {
         work_init(&work, &rig->shape, rig_stream(), rig->calls);
         graphs_launch_and_wait(graphs_instantiate(graphs_of_calls(&work, i, 1)), work.stream);
-        CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-        CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
-        CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+        end_context_and_begin_another();
     }
 }
 
@@ -144,6 +153,76 @@ static void graphs_that_end_with_their_context_are_forgotten(void **state)
     rig_run(rig, context_ends);
     rig_read_trace(rig, &trace);
     rig_check_rows(rig, &trace, 3 * RIG_ROWS);
+    trace_free(&trace);
+}
+
+static CUfunction snapshot_kernel(void)
+{
+    struct mhcs_engine *const engine = mhcs_engine_hold_at(0);
+    CUfunction function;
+
+    CHILD_MUST(engine);
+    function = engine->snapshot;
+    mhcs_engine_let_go(engine);
+    return function;
+}
+
+/* Of the application: stores 1. */
+static CUfunction kernel_of_its_own(void)
+{
+    CUfunction function;
+    CUmodule module;
+
+    CHILD_MUST(cuModuleLoadData(&module, ".version 8.0\n"
+                                         ".target sm_80\n"
+                                         ".address_size 64\n"
+                                         ".visible .entry store(.param .u64 to)\n"
+                                         "{\n"
+                                         "    .reg .b32 %r<2>;\n"
+                                         "    .reg .b64 %rd<3>;\n"
+                                         "    ld.param.u64 %rd1, [to];\n"
+                                         "    cvta.to.global.u64 %rd2, %rd1;\n"
+                                         "    mov.u32 %r1, 1;\n"
+                                         "    st.global.u32 [%rd2], %r1;\n"
+                                         "    ret;\n"
+                                         "}\n") == CUDA_SUCCESS);
+    CHILD_MUST(cuModuleGetFunction(&function, module, "store") == CUDA_SUCCESS);
+    return function;
+}
+
+static void its_kernel_gets_the_handle_of_ours(struct rig *rig)
+{
+    struct work work;
+    CUfunction ours, its;
+    CUdeviceptr word;
+    void *arguments[] = {&word};
+    CUstream stream;
+    uint32_t value = 0;
+
+    work_init(&work, &rig->shape, rig_stream(), rig->calls);
+    graphs_launch_and_wait(graphs_instantiate(graphs_of_calls(&work, 0, 1)), work.stream);
+    ours = snapshot_kernel();
+    end_context_and_begin_another();
+    its = kernel_of_its_own();
+    CHILD_MUST(its == ours);
+    stream = rig_stream();
+    CHILD_MUST(cuMemAlloc(&word, sizeof(value)) == CUDA_SUCCESS);
+    graphs_begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    CHILD_MUST(cuLaunchKernel(its, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) == CUDA_SUCCESS);
+    graphs_launch_and_wait(graphs_instantiate(graphs_end(stream)), stream);
+    CHILD_MUST(cuMemcpyDtoH(&value, word, sizeof(value)) == CUDA_SUCCESS);
+    CHILD_MUST(value == 1);
+}
+
+static void a_kernel_in_the_place_of_ours_is_left_alone(void **state)
+{
+    struct rig *rig = *state;
+    struct trace trace;
+
+    rig->calls = 1;
+    rig_run(rig, its_kernel_gets_the_handle_of_ours);
+    rig_read_trace(rig, &trace);
+    rig_check_rows(rig, &trace, RIG_ROWS);
     trace_free(&trace);
 }
 
@@ -200,6 +279,7 @@ int main(int argc, char **argv)
         GRAPH_TEST(a_graph_instantiated_twice_and_a_clone_of_it_are_all_sampled),
         GRAPH_TEST(an_updated_graph_is_sampled_at_its_new_addresses),
         GRAPH_TEST(graphs_that_end_with_their_context_are_forgotten),
+        GRAPH_TEST(a_kernel_in_the_place_of_ours_is_left_alone),
         GRAPH_TEST(a_thousand_graphs_leave_nothing_behind),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL); /* NULL: all */

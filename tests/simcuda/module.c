@@ -12,6 +12,10 @@ struct fatbin_wrapper {
 };
 #define FATBIN_WRAPPER_MAGIC 0x466243b1u
 
+/* Functions that are gone. Who asks next gets the handle of the last one again, at once: a driver
+ * may do so, and whoever knows a function by its handle alone must notice here. */
+static CUfunction spent;
+
 static const void *unwrapped(const void *image)
 {
     uint32_t magic;
@@ -83,7 +87,8 @@ void sim_module_free(CUmodule module)
     while ((f = module->functions)) {
         module->functions = f->next;
         sim_handle_remove(SIM_FUNCTION, f);
-        free(f);
+        f->next = spent;
+        spent = f;
     }
     sim_handle_remove(SIM_MODULE, module);
     sim_code_unref(module->code);
@@ -144,9 +149,10 @@ CUresult sim_module_function(CUmodule module, const char *name, CUfunction *ret_
     while (f && f->kernel != kernel)
         f = f->next;
     if (!f) {
-        f = calloc(1, sizeof(*f));
+        f = spent ? spent : calloc(1, sizeof(*f));
         if (!f)
             return CUDA_ERROR_OUT_OF_MEMORY;
+        spent = f->next;
         snprintf(what, sizeof(what), "kernel %s", name);
         *f = (struct CUfunc_st){.module = module,
                                 .next = module->functions,

@@ -141,6 +141,16 @@ static void a_module_ends_with_its_context(void **state)
     assert_int_equal(cuFuncGetName(&name, function), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static void the_handle_of_a_function_that_is_gone_is_given_again(void **state)
+{
+    const CUfunction before = scale();
+    CUmodule module;
+
+    OK(cuFuncGetModule(&module, before));
+    OK(cuModuleUnload(module));
+    assert_ptr_equal(scale(), before);
+}
+
 static void code_that_is_not_understood_is_refused(void **state)
 {
     CUmodule module;
@@ -204,6 +214,7 @@ int main(void)
         TEST(a_library_serves_every_context),
         TEST(queued_work_outlives_its_module),
         TEST(a_module_ends_with_its_context),
+        TEST(the_handle_of_a_function_that_is_gone_is_given_again),
         TEST(code_that_is_not_understood_is_refused),
         TEST(a_function_tells_its_limits),
         TEST(launch_attributes_are_obeyed_or_refused),

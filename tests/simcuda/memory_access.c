@@ -113,19 +113,31 @@ static uint32_t step_word(struct sim_memory *m, const struct request *r, uint64_
     return history * (ALL_BYTES + 1) + (word & ALL_BYTES);
 }
 
+/* How many words from the first on have its value. */
+static uint64_t equal_words(const uint32_t *words, uint64_t count)
+{
+    uint64_t n = 1;
+    for (uint32_t off = 0; off == 0 && n + 16 <= count; n += off == 0 ? 16 : 0) {
+        for (uint32_t i = 0; i < 16; i++)
+            off |= words[n + i] ^ words[0];
+    }
+    while (n < count && words[n] == words[0])
+        n++;
+    return n;
+}
+
 /* Whole words from `words` on; neighbours mostly have equal values, and so equal successors. */
 static bool step_words(struct sim_memory *m, const struct request *r, uint64_t byte,
                        uint32_t *words, uint64_t count)
 {
-    uint32_t before = 0, after = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (words[i] != before || i == 0) {
-            before = words[i];
-            after = step_word(m, r, byte + 4 * i, before, ALL_BYTES);
-            if (r->fault->set)
-                return false;
-        }
-        words[i] = after;
+    for (uint64_t i = 0, end; i < count; i = end) {
+        const uint32_t before = words[i];
+        const uint32_t after = step_word(m, r, byte + 4 * i, before, ALL_BYTES);
+        if (r->fault->set)
+            return false;
+        end = i + equal_words(words + i, count - i);
+        for (uint64_t k = i; after != before && k < end; k++)
+            words[k] = after;
     }
     return true;
 }
@@ -189,16 +201,17 @@ static bool check_races(struct sim_memory *m, const struct request *r, struct al
         const uint64_t begin = offset + lane * r->size;
         const uint64_t fits = (PAGE_BYTES - begin % PAGE_BYTES) / r->size;
         const uint32_t lanes = fits < r->lanes - lane ? (uint32_t)fits : r->lanes - lane;
-        const struct race_area *page = race_page_at(m, a, begin, shift);
-        struct race_cell *cells = &page->cells[begin % PAGE_BYTES >> page->shift];
+        struct race_area *page = race_page_at(m, a, begin, shift);
+        const size_t first = begin % PAGE_BYTES >> page->shift;
         const uint32_t per_lane = (uint32_t)(r->size >> page->shift);
         struct sim_where where = *r->where;
         where.thread = (uint16_t)(where.thread + lane);
-        const int64_t hit = race_access(cells, &where, lanes, per_lane, r->access);
+        const int64_t hit = race_access(page, first, &where, lanes, per_lane, r->access);
         if (hit >= 0) {
             const uint32_t hit_lane = (uint32_t)hit / per_lane;
             char whom[100];
-            race_describe(&cells[hit], &where, hit_lane, r->access, whom, sizeof(whom));
+            race_describe(&page->cells[first + (size_t)hit], &where, hit_lane, r->access, whom,
+                          sizeof(whom));
             report(r, lane + hit_lane,
                    "race inside the launch: with %s, and no barrier orders the two", whom);
             return false;

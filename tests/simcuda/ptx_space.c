@@ -61,14 +61,15 @@ static void *reach_shared(struct ptx_warp *w, const struct ptx_insn *in, uint32_
         }
     }
     race_area_refine(&b->shared_races, race_shift(size));
-    struct race_cell *cells = &b->shared_races.cells[address >> b->shared_races.shift];
+    const size_t first = address >> b->shared_races.shift;
     const uint32_t per_lane = (uint32_t)(size >> b->shared_races.shift);
     w->where.thread = (uint16_t)(w->index * PTX_LANES + lane);
-    const int64_t hit = race_access(cells, &w->where, count, per_lane, access);
+    const int64_t hit = race_access(&b->shared_races, first, &w->where, count, per_lane, access);
     if (hit >= 0) {
         char whom[100];
         const uint32_t hit_lane = (uint32_t)hit / per_lane;
-        race_describe(&cells[hit], &w->where, hit_lane, access, whom, sizeof(whom));
+        race_describe(&b->shared_races.cells[first + (size_t)hit], &w->where, hit_lane, access,
+                      whom, sizeof(whom));
         ptx_fault(w, in, 1u << (lane + hit_lane), PTX_FAULT_ADDRESS,
                   "%s shared memory at 0x%llx: race with %s, and no barrier orders the two",
                   verb(access), (unsigned long long)(address + hit_lane * size), whom);

@@ -71,16 +71,18 @@ static uint64_t joined(uint64_t past, uint64_t key, uint32_t barrier)
 }
 
 /* The usual case, that nobody has written here and no other thread of this block has read. */
-static inline bool touch_read_only(struct race_cell *cell, uint64_t key)
+static inline bool touch_read_only(struct race_area *area, struct race_cell *cell, uint64_t key)
 {
     if ((cell->write | cell->atomic) != 0)
         return false;
-    if (cell->read == 0)
+    if (cell->read == 0) {
         cell->read = key;
-    else if (cell->read >> BLOCK_SHIFT != key >> BLOCK_SHIFT)
+    } else if (cell->read >> BLOCK_SHIFT != key >> BLOCK_SHIFT) {
+        area->settled += cell->read != MANY_BLOCKS;
         cell->read = MANY_BLOCKS;
-    else
+    } else {
         return cell->read == key;
+    }
     return true;
 }
 
@@ -105,13 +107,17 @@ static bool touch(struct race_cell *cell, uint64_t key, uint32_t barrier, enum s
     return race;
 }
 
-int64_t race_access(struct race_cell *cells, const struct sim_where *where, uint32_t lanes,
-                    uint32_t per_lane, enum sim_access access)
+int64_t race_access(struct race_area *area, size_t first, const struct sim_where *where,
+                    uint32_t lanes, uint32_t per_lane, enum sim_access access)
 {
+    struct race_cell *cells = &area->cells[first];
     uint64_t key = key_of(where);
+    /* Only a write or an atomic could change a settled cell, and either is a race there. */
+    if (access == SIM_READ && area->settled == area->bytes >> area->shift)
+        return -1;
     for (uint32_t lane = 0, i = 0; lane < lanes; lane++, key++) {
         for (uint32_t end = i + per_lane; i < end; i++) {
-            if (access == SIM_READ && touch_read_only(&cells[i], key))
+            if (access == SIM_READ && touch_read_only(area, &cells[i], key))
                 continue;
             if (touch(&cells[i], key, where->barrier, access))
                 return i;
@@ -133,6 +139,7 @@ static void resize(struct race_area *area, unsigned shift)
 void race_area_reset(struct race_area *area, uint32_t bytes, unsigned shift)
 {
     area->bytes = bytes;
+    area->settled = 0;
     resize(area, shift);
     memset(area->cells, 0, (((size_t)bytes >> shift) + 1) * sizeof(struct race_cell));
 }
@@ -145,6 +152,7 @@ void race_area_refine(struct race_area *area, unsigned shift)
     resize(area, shift);
     for (size_t i = ((size_t)area->bytes >> shift) + 1; i-- > 0;)
         area->cells[i] = area->cells[i >> up];
+    area->settled <<= up;
 }
 
 void race_area_free(struct race_area *area)

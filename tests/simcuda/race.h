@@ -24,7 +24,8 @@ struct race_area {
     struct race_cell *cells;
     size_t room;
     uint32_t bytes;
-    unsigned shift; /* log2 of the unit */
+    unsigned shift;   /* log2 of the unit */
+    uint32_t settled; /* cells that several blocks have read and nobody has written */
 };
 
 /* Forgets all accesses and starts with units of 2^shift. */
@@ -39,10 +40,10 @@ static inline unsigned race_shift(uint64_t size)
     return size == 1 ? 0 : size == 2 ? 1 : 2;
 }
 
-/* One instruction's access: lane i covers cells [i*per_lane, (i+1)*per_lane) from `cells` on.
- * Returns the index of the first cell that races, or -1. */
-int64_t race_access(struct race_cell *cells, const struct sim_where *where, uint32_t lanes,
-                    uint32_t per_lane, enum sim_access access);
+/* One instruction's access: lane i covers cells [i*per_lane, (i+1)*per_lane) from cell `first` on.
+ * Returns the index, counted from there, of the first cell that races, or -1. */
+int64_t race_access(struct race_area *area, size_t first, const struct sim_where *where,
+                    uint32_t lanes, uint32_t per_lane, enum sim_access access);
 
 /* Describes whom the access to `cell` by where->thread + lane clashed with, for a message. */
 void race_describe(const struct race_cell *cell, const struct sim_where *where, uint32_t lane,

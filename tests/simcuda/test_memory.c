@@ -274,6 +274,25 @@ static void blocks_of_a_launch_race_unless_both_read(void **state)
     }
 }
 
+static void a_page_that_many_blocks_have_read_is_nobodys_to_write(void **state)
+{
+    for (uint32_t size = 1; size <= 4; size *= 2) {
+        const uint64_t p = sim_memory_alloc(memory, 4096, SIM_DEVICE);
+        struct sim_op *init = new_op(0, NULL);
+        copy(init, p, 4096, SIM_WRITE);
+        const struct sim_op *op = new_op(0, init);
+        for (uint32_t block = 1; block <= 3; block++)
+            for (uint64_t at = 0; at < 4096; at += 1024)
+                lanes(op, (struct sim_where){.block = block}, p + at, 32, 32, SIM_READ);
+        lanes(op, (struct sim_where){.block = 4}, p + 100, size, 8, SIM_READ);
+        assert_clean();
+        lanes(op, (struct sim_where){.block = 4}, p + 200, size, 1, SIM_ATOMIC);
+        assert_fault("race inside the launch: with reads by several blocks");
+        lanes(op, (struct sim_where){.block = 3}, p + 300, size, 1, SIM_WRITE);
+        assert_fault("race inside the launch: with reads by several blocks");
+    }
+}
+
 static void threads_of_a_block_are_ordered_by_barriers_only(void **state)
 {
     const uint64_t p = sim_memory_alloc(memory, 4096, SIM_DEVICE);
@@ -361,6 +380,7 @@ int main(void)
         TEST(an_ordered_reader_does_not_hide_an_unordered_atomic),
         TEST(the_host_taking_over_ends_the_history),
         TEST(blocks_of_a_launch_race_unless_both_read),
+        TEST(a_page_that_many_blocks_have_read_is_nobodys_to_write),
         TEST(threads_of_a_block_are_ordered_by_barriers_only),
         TEST(a_write_after_reads_of_several_threads_needs_a_barrier),
         TEST(halves_of_a_word_belong_to_different_threads),

@@ -12,9 +12,22 @@ struct run {
     bool same; /* all at the address of the first */
 };
 
+/* Are all lanes `step` apart? Without a branch: the usual access of a whole warp. */
+static bool evenly_apart(const uint64_t address[PTX_LANES], uint64_t step)
+{
+    uint64_t off = 0;
+    for (uint32_t i = 1; i < PTX_LANES; i++)
+        off |= address[i] ^ (address[0] + step * i);
+    return off == 0;
+}
+
 static struct run next_run(const uint64_t address[PTX_LANES], uint32_t mask, uint64_t size,
                            bool reads)
 {
+    if (mask == PTX_ALL_LANES && evenly_apart(address, size))
+        return (struct run){.first = 0, .count = PTX_LANES};
+    if (mask == PTX_ALL_LANES && reads && evenly_apart(address, 0))
+        return (struct run){.first = 0, .count = PTX_LANES, .same = true};
     struct run r = {.first = (uint32_t)__builtin_ctz(mask), .count = 1};
     const uint32_t i = r.first;
     r.same = reads && i + 1 < PTX_LANES && mask >> (i + 1) & 1 && address[i + 1] == address[i];
@@ -30,28 +43,64 @@ static uint32_t run_mask(struct run r)
     return (PTX_ALL_LANES >> (PTX_LANES - r.count)) << r.first;
 }
 
+/* Of a whole warp, lane after lane: vectors of four words, each into four registers. */
+static void load_quads(const struct ptx_warp *w, const struct ptx_access *a, const uint8_t *p)
+{
+    uint32_t words[PTX_LANES][4];
+    memcpy(words, p, sizeof(words));
+    for (uint32_t e = 0; e < 4; e++) {
+        uint32_t *to = (uint32_t *)(void *)(w->regs + a->regs[e]);
+        for (uint32_t i = 0; i < PTX_LANES && !a->sink[e]; i++)
+            to[i] = words[i][e];
+    }
+}
+
+/* One element of `count` lanes, `step` bytes apart in memory; inlined for each pair of sizes. */
+static inline __attribute__((always_inline)) void load_lanes(uint8_t *to, uint32_t wide,
+                                                             const uint8_t *from, uint32_t bytes,
+                                                             const struct ptx_access *a,
+                                                             uint32_t count, uint64_t step)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        memcpy(&value, from + i * step, bytes);
+        if (wide > bytes)
+            value = ptx_extend(value, a->type);
+        memcpy(to + (size_t)i * wide, &value, wide);
+    }
+}
+
+static inline __attribute__((always_inline)) void store_lanes(const uint8_t *from, uint32_t wide,
+                                                              uint8_t *to, uint32_t bytes,
+                                                              uint32_t count, uint64_t step)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(to + i * step, from + (size_t)i * wide, bytes);
+}
+
 /* Elements of `r` from memory to registers; lane i's bytes start at p + i*step. */
 static void load_run(const struct ptx_warp *w, const struct ptx_access *a, struct run r,
                      const uint8_t *p, uint64_t step)
 {
+    if (r.count == PTX_LANES && a->count == 4 && a->register_bytes == 4 && a->type.bytes == 4 &&
+        step == 16) {
+        load_quads(w, a, p);
+        return;
+    }
     for (uint32_t e = 0; e < a->count; e++) {
-        uint8_t *to = w->regs + a->regs[e] + r.first * a->register_bytes;
-        const uint8_t *from = p + e * a->type.bytes;
+        const uint32_t wide = a->register_bytes, bytes = a->type.bytes;
+        uint8_t *to = w->regs + a->regs[e] + r.first * wide;
+        const uint8_t *from = p + e * bytes;
         if (a->sink[e])
             continue;
-        if (a->register_bytes == a->type.bytes && step == a->type.bytes) {
-            memcpy(to, from, (size_t)r.count * a->type.bytes);
-        } else if (a->register_bytes == 4 && a->type.bytes == 4) {
-            for (uint32_t i = 0; i < r.count; i++)
-                memcpy(to + 4 * i, from + i * step, 4);
-        } else {
-            for (uint32_t i = 0; i < r.count; i++) {
-                uint64_t value = 0;
-                memcpy(&value, from + i * step, a->type.bytes);
-                value = ptx_extend(value, a->type);
-                memcpy(to + i * a->register_bytes, &value, a->register_bytes);
-            }
-        }
+        if (wide == 4 && bytes == 4)
+            load_lanes(to, 4, from, 4, a, r.count, step);
+        else if (wide == 2 && bytes == 2)
+            load_lanes(to, 2, from, 2, a, r.count, step);
+        else if (wide == 8 && bytes == 8)
+            load_lanes(to, 8, from, 8, a, r.count, step);
+        else
+            load_lanes(to, wide, from, bytes, a, r.count, step);
     }
 }
 
@@ -59,20 +108,34 @@ static void store_run(const struct ptx_warp *w, const struct ptx_access *a, stru
                       uint8_t *p, uint64_t step)
 {
     for (uint32_t e = 0; e < a->count; e++) {
-        const uint8_t *from = w->regs + a->regs[e] + r.first * a->register_bytes;
-        for (uint32_t i = 0; i < r.count; i++)
-            memcpy(p + i * step + e * a->type.bytes, from + i * a->register_bytes, a->type.bytes);
+        const uint32_t wide = a->register_bytes, bytes = a->type.bytes;
+        const uint8_t *from = w->regs + a->regs[e] + r.first * wide;
+        uint8_t *to = p + e * bytes;
+        if (wide == 4 && bytes == 4)
+            store_lanes(from, 4, to, 4, r.count, step);
+        else if (wide == 2 && bytes == 2)
+            store_lanes(from, 2, to, 2, r.count, step);
+        else
+            store_lanes(from, wide, to, bytes, r.count, step);
     }
 }
 
-/* All lanes of a warp read the same address: one reader, or two, stand for all of them. */
+/* All lanes of a run read the same address: one reader, or two, stand for all of them. */
 static const uint8_t *reach_same(struct ptx_warp *w, const struct ptx_insn *in, struct run r,
                                  enum ptx_space space, uint64_t address, uint64_t size)
 {
     const uint32_t last = r.first + r.count - 1;
-    if (r.count > 1 && ptx_reach(w, in, last, 1, space, address, size, SIM_READ) == NULL)
+    if (r.count > 1 && space != PTX_PARAM &&
+        ptx_reach(w, in, last, 1, space, address, size, SIM_READ) == NULL)
         return NULL;
     return ptx_reach(w, in, r.first, 1, space, address, size, SIM_READ);
+}
+
+/* Does .param memory hold the same in all lanes there? What a function is called with differs. */
+static bool is_parameter(const struct ptx_warp *w, uint64_t address, uint64_t size)
+{
+    const struct ptx_kernel *f = w->top->function;
+    return f->entry && address <= f->param_bytes && size <= f->param_bytes - address;
 }
 
 static bool exec_access(struct ptx_warp *w, const struct ptx_insn *in, uint32_t mask)
@@ -87,7 +150,8 @@ static bool exec_access(struct ptx_warp *w, const struct ptx_insn *in, uint32_t 
         struct run r = next_run(address, mask, size, reads);
         uint64_t at = address[r.first];
         const enum ptx_space space = a->space == PTX_GENERIC ? ptx_resolve_generic(&at) : a->space;
-        if (space == PTX_LOCAL || space == PTX_PARAM) { /* each lane has its own */
+        /* Each lane has its own; but a kernel's parameters are the same in all. */
+        if (space == PTX_LOCAL || (space == PTX_PARAM && !is_parameter(w, at, size))) {
             r.count = 1;
             r.same = false;
         }

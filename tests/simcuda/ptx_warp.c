@@ -44,10 +44,29 @@ static bool shuffle_source(enum shuffle mode, uint32_t lane, uint32_t b, uint32_
     return in_range;
 }
 
+/* Of sums over a warp: all lanes, with the partner that lies as far away for each. */
+static bool is_butterfly_of_all(const struct ptx_warp *w, const struct ptx_insn *in, uint32_t mask)
+{
+    const uint32_t *b = (const uint32_t *)(const void *)(w->regs + in->src[1]);
+    const uint32_t *c = (const uint32_t *)(const void *)(w->regs + in->src[2]);
+    uint32_t off = b[0] & ~31u;
+    for (uint32_t lane = 0; lane < PTX_LANES; lane++)
+        off |= (b[lane] ^ b[0]) | (c[lane] ^ 31);
+    return in->mode == SHUFFLE_BFLY && mask == PTX_ALL_LANES && off == 0;
+}
+
 static bool exec_shfl(struct ptx_warp *w, const struct ptx_insn *in, uint32_t mask)
 {
     uint32_t value[PTX_LANES], predicate = 0;
     memcpy(value, w->regs + in->src[0], sizeof(value));
+    if (is_butterfly_of_all(w, in, mask)) {
+        const uint32_t apart = (uint32_t)ptx_get(w, in->src[1], 4, 0);
+        PTX_FOR_LANES(lane, mask)
+        ptx_set(w, in->dst, 4, lane, value[lane ^ apart]);
+        if (in->dst2 != PTX_NO_REGISTER)
+            ptx_set_predicate(w, in->dst2, mask, mask);
+        return true;
+    }
     PTX_FOR_LANES(lane, mask)
     {
         const uint32_t b = (uint32_t)ptx_get(w, in->src[1], 4, lane);

@@ -24,6 +24,23 @@ static const void *unwrapped(const void *image)
     return magic == FATBIN_WRAPPER_MAGIC ? ((const struct fatbin_wrapper *)image)->data : image;
 }
 
+/* The code that was loaded last: every context of a program loads the same. It has no variables,
+ * which would be each module's own. */
+static struct {
+    char *text;
+    struct sim_code *code;
+} kept;
+
+static void keep(struct sim_code *code, char *text)
+{
+    if (kept.code)
+        sim_code_unref(kept.code);
+    free(kept.text);
+    kept.text = text;
+    kept.code = code;
+    code->refs++;
+}
+
 CUresult sim_code_load(const char *caller, const void *image, struct sim_code **ret_code)
 {
     const uint32_t arch = (uint32_t)(10 * sim.cc_major + sim.cc_minor);
@@ -39,19 +56,29 @@ CUresult sim_code_load(const char *caller, const void *image, struct sim_code **
         sim_say("%s: %s", caller, err);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
+    if (kept.code && strcmp(text, kept.text) == 0) {
+        free(text);
+        kept.code->refs++;
+        *ret_code = kept.code;
+        return CUDA_SUCCESS;
+    }
     code = calloc(1, sizeof(*code));
     if (!code) {
         free(text);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     r = ptx_module_load(&code->ptx, text, err, sizeof(err));
-    free(text);
     if (r != 0) {
         sim_say("%s: PTX %s", caller, err);
+        free(text);
         free(code);
         return CUDA_ERROR_INVALID_PTX;
     }
     code->refs = 1;
+    if (ptx_module_has_variables(code->ptx))
+        free(text);
+    else
+        keep(code, text);
     *ret_code = code;
     return CUDA_SUCCESS;
 }

@@ -20,6 +20,8 @@ struct ptx_kernel;
 int ptx_module_load(struct ptx_module **ret_module, const char *text, char *err, size_t err_size);
 /* Before the memory that its kernels ran in: its variables live there from the first launch on. */
 void ptx_module_free(struct ptx_module *module);
+/* Of .global or .const: such a module can't serve two contexts. */
+bool ptx_module_has_variables(const struct ptx_module *module);
 const struct ptx_kernel *ptx_module_kernel(const struct ptx_module *module, const char *name);
 
 const char *ptx_kernel_name(const struct ptx_kernel *kernel);

@@ -74,14 +74,14 @@ static void fill_register(const struct ptx_warp *w, struct ptx_frame *f,
     }
     for (uint32_t lane = 0; lane < PTX_LANES; lane++) {
         const uint64_t value = fill_value(w, f, fill, lane);
-        memcpy(to + lane * fill->bytes, &value, fill->bytes);
+        ptx_put(to, fill->bytes, lane, value);
     }
 }
 
-/* Frames are reused within a launch, so constants are filled once. */
+/* Frames are reused, so constants are filled once. */
 static struct ptx_frame *take_frame(struct ptx_warp *w, const struct ptx_kernel *function)
 {
-    for (struct ptx_frame **at = &w->block->spare; *at != NULL; at = &(*at)->below) {
+    for (struct ptx_frame **at = &function->module->spare; *at != NULL; at = &(*at)->below) {
         struct ptx_frame *f = *at;
         if (f->function == function) {
             *at = f->below;
@@ -131,15 +131,15 @@ void ptx_frame_pop(struct ptx_warp *w)
     struct ptx_frame *f = w->top;
     w->top = f->below;
     w->regs = w->top == NULL ? NULL : w->top->regs;
-    f->below = w->block->spare;
-    w->block->spare = f;
+    f->below = f->function->module->spare;
+    f->function->module->spare = f;
 }
 
-void ptx_frames_free(struct ptx_block *b)
+void ptx_frames_free(struct ptx_module *module)
 {
-    while (b->spare != NULL) {
-        struct ptx_frame *below = b->spare->below;
-        free(b->spare);
-        b->spare = below;
+    while (module->spare != NULL) {
+        struct ptx_frame *below = module->spare->below;
+        free(module->spare);
+        module->spare = below;
     }
 }

@@ -8,8 +8,8 @@
 /* Enters the function with the lanes of `mask`. The .param variables are the caller's to fill. */
 struct ptx_frame *ptx_frame_push(struct ptx_warp *w, const struct ptx_kernel *function,
                                  uint32_t mask);
-/* Leaves the top frame, which goes to the block's spare ones. */
+/* Leaves the top frame, which goes to the module's spare ones. */
 void ptx_frame_pop(struct ptx_warp *w);
-void ptx_frames_free(struct ptx_block *b);
+void ptx_frames_free(struct ptx_module *module);
 
 #endif

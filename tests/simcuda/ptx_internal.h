@@ -184,7 +184,8 @@ struct ptx_module {
     struct ptx_variable *globals;
     uint32_t shared_bytes;     /* module scope: at the start of every kernel's shared memory */
     struct sim_memory *memory; /* where the globals live; NULL before the first launch */
-    struct ptx_chunk *chunks;  /* everything a module owns */
+    struct ptx_frame *spare;   /* to reuse, by `below`; one launch runs at a time */
+    struct ptx_chunk *chunks;  /* everything else a module owns */
 };
 
 /* Zeroed memory that lives as long as the module. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "must.h"
+#include "ptx_frame.h"
 #include "ptx_parse.h"
 
 struct ptx_chunk {
@@ -53,12 +54,18 @@ void ptx_module_free(struct ptx_module *module)
     for (const struct ptx_variable *v = module->globals; module->memory != NULL && v != NULL;
          v = v->next)
         sim_memory_release(module->memory, v->offset);
+    ptx_frames_free(module);
     while (module->chunks != NULL) {
         struct ptx_chunk *next = module->chunks->next;
         free(module->chunks);
         module->chunks = next;
     }
     free(module);
+}
+
+bool ptx_module_has_variables(const struct ptx_module *module)
+{
+    return module->globals != NULL;
 }
 
 const struct ptx_kernel *ptx_module_kernel(const struct ptx_module *module, const char *name)

@@ -41,7 +41,7 @@ static bool place_globals(const struct ptx_launch *launch, struct sim_fault *fau
     struct sim_op loader = *launch->op;
     loader.id = UINT32_MAX;
     loader.what = "module load";
-    if (module->memory == launch->memory)
+    if (module->globals == NULL || module->memory == launch->memory)
         return true;
     if (module->memory != NULL)
         return refuse(launch, fault, "the module's variables are in another device's memory");
@@ -139,7 +139,6 @@ static void drop_frames(struct ptx_block *b)
         while (b->warps[i].top != NULL)
             ptx_frame_pop(&b->warps[i]);
     }
-    ptx_frames_free(b);
 }
 
 static bool check_launch(const struct ptx_launch *l, struct sim_fault *fault)

@@ -62,7 +62,6 @@ struct ptx_barrier {
 struct ptx_block {
     const struct ptx_launch *launch;
     struct sim_fault *fault;
-    struct ptx_frame *spare; /* frames to reuse */
     struct ptx_warp *warps;
     uint32_t warp_count;
     uint32_t index[3];
@@ -113,16 +112,20 @@ static inline uint64_t ptx_get(const struct ptx_warp *w, uint32_t slot, uint8_t 
                         : ((const uint16_t *)r)[lane];
 }
 
+static inline void ptx_put(void *to, uint8_t bytes, uint32_t lane, uint64_t value)
+{
+    if (bytes == 4)
+        ((uint32_t *)to)[lane] = (uint32_t)value;
+    else if (bytes == 8)
+        ((uint64_t *)to)[lane] = value;
+    else
+        ((uint16_t *)to)[lane] = (uint16_t)value;
+}
+
 static inline void ptx_set(const struct ptx_warp *w, uint32_t slot, uint8_t bytes, uint32_t lane,
                            uint64_t value)
 {
-    void *r = w->regs + slot;
-    if (bytes == 4)
-        ((uint32_t *)r)[lane] = (uint32_t)value;
-    else if (bytes == 8)
-        ((uint64_t *)r)[lane] = value;
-    else
-        ((uint16_t *)r)[lane] = (uint16_t)value;
+    ptx_put(w->regs + slot, bytes, lane, value);
 }
 
 /* Value of `type` held in the low bytes of x, extended to 64 bits by its sign. */

@@ -113,6 +113,33 @@ static void a_library_serves_every_context(void **state)
     assert_int_equal(cuKernelGetFunction(&first, kernel), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static void a_module_has_variables_of_its_own(void **state)
+{
+    static const char counting[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".global .u32 counter;\n"
+        ".visible .entry count(.param .u64 to)\n{\n"
+        ".reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [to];\n"
+        "ld.global.u32 %r1, [counter]; add.u32 %r1, %r1, 1;\n"
+        "st.global.u32 [counter], %r1; st.global.u32 [%d1], %r1; ret;\n}";
+    struct fixture *f = *state;
+    CUfunction function[2];
+    CUmodule module[2];
+    void *params[] = {&f->x};
+
+    for (int i = 0; i < 2; i++) {
+        OK(cuModuleLoadData(&module[i], counting));
+        OK(cuModuleGetFunction(&function[i], module[i], "count"));
+    }
+    for (uint32_t launches = 1; launches <= 2; launches++) {
+        for (int i = 0; i < 2; i++) {
+            OK(cuLaunchKernel(function[i], 1, 1, 1, 1, 1, 1, 0, f->a, params, NULL));
+            OK(cuStreamSynchronize(f->a));
+            assert_int_equal(first_word(f), launches);
+        }
+    }
+}
+
 static void queued_work_outlives_its_module(void **state)
 {
     struct fixture *f = *state;
@@ -212,6 +239,7 @@ int main(void)
         TEST(a_kernel_out_of_bounds_is_a_fault),
         TEST(a_bad_launch_is_refused),
         TEST(a_library_serves_every_context),
+        TEST(a_module_has_variables_of_its_own),
         TEST(queued_work_outlives_its_module),
         TEST(a_module_ends_with_its_context),
         TEST(the_handle_of_a_function_that_is_gone_is_given_again),

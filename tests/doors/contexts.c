@@ -4,7 +4,9 @@
  * the results and the mixing GEMMs made.
  *
  *     contexts streams | handles | shared-handle | contexts | devices | destroy | reset | stale
- *              | generations
+ *              | generations N
+ *
+ * Ends with 77 where there are too few devices for a mode.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -227,11 +229,24 @@ static void several_contexts(struct tally *tally)
     contexts_on(tally, contexts, 3);
 }
 
+static int device_count(void)
+{
+    int count;
+
+    MUST(cuDeviceGetCount(&count));
+    return count;
+}
+
 static void several_devices(struct tally *tally)
 {
+    if (device_count() < DEVICES) {
+        printf("fewer than %d GPUs\n", DEVICES);
+        exit(77);
+    }
+
     const CUcontext contexts[] = {primary(0), primary(1), primary(2)};
 
-    contexts_on(tally, contexts, 3);
+    contexts_on(tally, contexts, DEVICES);
 }
 
 /* ---- ends ---- */
@@ -251,10 +266,12 @@ static void destroy(struct tally *tally)
 /* The primary context keeps its address. */
 static void reset(struct tally *tally)
 {
+    const int devices = device_count() > 1 ? 2 : 1;
+
     for (int i = 0; i < 5; i++) {
         struct problem_handles handles;
 
-        MUST(cudaSetDevice(i % 2));
+        MUST(cudaSetDevice(i % devices));
         problem_open(&handles);
         leave_in_flight(tally, &handles, NULL, 10);
         MUST(cudaDeviceReset());
@@ -286,10 +303,13 @@ static void handles_that_outlive_their_context(struct tally *tally)
     call(tally, &old, NULL);
 }
 
+static int generation_count;
+
 static void generations(struct tally *tally)
 {
-    for (int i = 0; i < 100; i++) {
-        const bool own = i < 40 && i % 2; /* then more resets in a row than the table has entries */
+    for (int i = 0; i < generation_count; i++) {
+        /* Of 100: then more resets in a row than the table has entries. */
+        const bool own = i < generation_count * 2 / 5 && i % 2;
         const CUcontext context = own ? new_context(0) : primary(0);
         struct problem_handles handles;
 
@@ -327,8 +347,9 @@ int main(int argc, char **argv)
 
     MUST(cuInit(0));
     primary(0);
+    generation_count = argc == 3 ? atoi(argv[2]) : 0;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (argc == 2 && strcmp(argv[1], modes[i].name) == 0) {
+        if (argc >= 2 && strcmp(argv[1], modes[i].name) == 0) {
             modes[i].run(&tally);
             printf("made %u, results %016llx\n", tally.made, (unsigned long long)tally.sum);
             return 0;

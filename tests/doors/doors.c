@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mixing GEMMs through doors of cuBLAS, in every form or in few: one line per call with its name,
- * the GEMMs it counts as, how far a sample may be off, and a checksum of the result; and then
- * ordinary GEMMs and empty ones through each of them. Shapes are 24 x 64 and 4 x 64.
+ * the GEMMs it counts as, how far a sample may be off, and a checksum of the result, or the status
+ * with which cuBLAS refused; and then ordinary GEMMs and empty ones through each of them. Shapes
+ * are 24 x 64 and 4 x 64.
  *
  *     doors every|few PART PARTS     the hooks whose number is PART modulo PARTS
  */
@@ -18,11 +19,16 @@ static CUstream stream;
 static void report(const struct problem *p, const char *form)
 {
     const bool transposed = p->n == 24;
-    const uint64_t sum = problem_run(p, &handles, stream);
+    uint64_t sum;
+    const cublasStatus_t status = problem_try(p, &handles, stream, &sum);
 
-    printf("%s:%s %lld %u %g %016llx\n", problem_hook_name(p->hook), form,
-           (long long)(transposed ? p->m : p->n), problem_gemms(p), problem_tolerance(p),
-           (unsigned long long)sum);
+    printf("%s:%s %lld %u %g ", problem_hook_name(p->hook), form,
+           (long long)(transposed ? p->m : p->n), problem_gemms(p), problem_tolerance(p));
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        printf("%016llx\n", (unsigned long long)sum);
+    } else {
+        printf("refused-%d\n", (int)status);
+    }
 }
 
 static int64_t next_tokens(void)
@@ -111,15 +117,16 @@ static void huge_n(void)
 static unsigned ordinary(enum mhcs_hook hook)
 {
     struct problem p = plain(hook, 9000);
+    uint64_t sum;
 
     p.m = 32;
-    problem_run(&p, &handles, stream);
+    problem_try(&p, &handles, stream, &sum);
     if (hook == MHCS_HOOK_cublasLtMatmul) {
         return 1;
     }
     p.m = 24;
     p.n = 0;
-    problem_run(&p, &handles, stream);
+    problem_try(&p, &handles, stream, &sum);
     return 2;
 }
 
@@ -132,7 +139,7 @@ int main(int argc, char **argv)
 
     if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
         cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) {
-        fprintf(stderr, "doors: no simulated GPU\n");
+        fprintf(stderr, "doors: no GPU\n");
         return 1;
     }
     problem_open(&handles);

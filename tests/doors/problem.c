@@ -419,17 +419,26 @@ void problem_drop(struct problem_call *call)
     free(call);
 }
 
-uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
-                     CUstream stream)
+cublasStatus_t problem_try(const struct problem *p, const struct problem_handles *handles,
+                           CUstream stream, uint64_t *ret_sum)
 {
     struct problem_call *const call = problem_prepare(p, stream);
-    uint64_t sum;
+    cublasStatus_t status;
 
     MUST(cublasSetStream_v2(handles->cublas, stream));
     MUST(cublasSetPointerMode_v2(handles->cublas, p->device_scalars ? CUBLAS_POINTER_MODE_DEVICE
                                                                     : CUBLAS_POINTER_MODE_HOST));
-    MUST(problem_make(call, handles, stream));
-    sum = problem_result(call, true, stream);
+    status = problem_make(call, handles, stream);
+    *ret_sum = problem_result(call, true, stream);
     problem_drop(call);
+    return status;
+}
+
+uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
+                     CUstream stream)
+{
+    uint64_t sum;
+
+    MUST(problem_try(p, handles, stream, &sum));
     return sum;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mixing GEMM, or any other, made through any door of cuBLAS, on the simulated GPU. */
+/* A mixing GEMM, or any other, made through any door of cuBLAS. */
 #ifndef DOORS_PROBLEM_H
 #define DOORS_PROBLEM_H
 
@@ -53,8 +53,13 @@ uint64_t problem_result(struct problem_call *call, bool overwrite, CUstream stre
 void problem_drop(struct problem_call *call);
 
 /* All of it: makes the call on `stream`, reads the result in stream order, and then overwrites all
- * operands, as an allocator does that hands them to someone else. Returns a checksum of the result,
- * by way of a synchronised stream. */
+ * operands, as an allocator does that hands them to someone else. *ret_sum is a checksum of the
+ * result, by way of a synchronised stream. Returns what cuBLAS said: NVIDIA's has not every form
+ * for every type. */
+cublasStatus_t problem_try(const struct problem *p, const struct problem_handles *handles,
+                           CUstream stream, uint64_t *ret_sum);
+
+/* The same, where cuBLAS must not refuse. */
 uint64_t problem_run(const struct problem *p, const struct problem_handles *handles,
                      CUstream stream);
 

@@ -42,7 +42,7 @@ static bool open_cuda(void)
 static void work(int count)
 {
     if (!open_cuda()) {
-        fprintf(stderr, "process: no simulated GPU\n");
+        fprintf(stderr, "process: no GPU\n");
         exit(1);
     }
     for (int i = 0; i < count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that make mixing GEMMs through many doors of cuBLAS, ordinary ones, and ones that cuBLAS
- * refuses, all mixed at random: 8 threads over 4 streams and handles on 2 devices, so that two
- * threads share each. Prints a checksum of each thread's results, which depend on all of its calls,
- * and what was made in all.
+ * refuses, all mixed at random: 8 threads over 4 streams and handles on 2 devices (1 where there is
+ * one), so that two threads share each. Prints a checksum of each thread's results, which depend on
+ * all of its calls, and what was made in all.
  *
  *     stress CALLS-PER-THREAD ended|alive      the threads, when the process ends
  */
@@ -128,12 +128,15 @@ int main(int argc, char **argv)
     const uint64_t calls = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
     struct worker workers[THREADS] = {0}, all = {0};
     struct lane lanes[STREAMS];
+    int devices;
 
     MUST(calls > 0 ? cuInit(0) : 1);
+    MUST(cuDeviceGetCount(&devices));
+    devices = devices < DEVICES ? devices : DEVICES;
     stay_alive = strcmp(argv[2], "alive") == 0;
     pthread_barrier_init(&all_done, NULL, THREADS + 1);
     for (int i = 0; i < STREAMS; i++) {
-        open_lane(&lanes[i], i % DEVICES);
+        open_lane(&lanes[i], i % devices);
     }
     for (uint64_t i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){.lane = &lanes[i % STREAMS], .number = i, .calls = calls};

@@ -24,17 +24,28 @@ MODES = {
     "stale": ("stream", "lost"),
     "generations": ("lost",),
 }
-CONTEXTS = {"contexts": 3, "devices": 3, "destroy": 5, "reset": 5, "stale": 2, "generations": 100}
+CONTEXTS = {"contexts": 3, "devices": 3, "destroy": 5, "reset": 5, "stale": 2, "generations": 20 if e2e.GPU else 100}
 
 
 def check(mode, order):
     what = f"{mode}, {order}"
-    plain = e2e.client([mode], order=order, check=False)
-    e2e.expect(plain.returncode == 0, f"{what}: the client runs {plain.stderr}")
+    arguments = [mode, str(CONTEXTS[mode])] if mode == "generations" else [mode]
+
+    def without():
+        return e2e.client(arguments, order=order, check=False)
+
+    plain = without()
+    if plain.returncode == 77 and e2e.GPU:
+        print(f"left out {what}: {plain.stdout.strip()}")
+        return
+    if not e2e.usable(plain, what):
+        return
     with e2e.scratch() as traces:
-        run = e2e.client([mode], traces, order, check=False, **SETTINGS)
+        run = e2e.client(arguments, traces, order, check=False, **SETTINGS)
         e2e.expect(run.returncode == 0 and not e2e.faults(run), f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
-        e2e.expect(run.stdout == plain.stdout, f"{what}: the same results, bit for bit {run.stdout}")
+        if run.returncode != 0:
+            return
+        e2e.same_results(plain, run, what, without)
         verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
         e2e.expect(verify.returncode == 0, f"{what}: the trace is whole {verify.stdout if verify.returncode else ''}")
         rows, facts = e2e.dump(traces)
@@ -55,6 +66,6 @@ def check(mode, order):
 if os.environ["MHCSHADOW_TEST_FEW"] == "1":
     os.environ["SIMCUDA_CC"] = "5.0"  # copies in place of kernels, whose interpreter is slow then
 for mode in MODES:
-    for order in EVERY_ORDER if mode in ("streams", "destroy", "reset") else ["lazy", "threads:5"]:
+    for order in e2e.orders(EVERY_ORDER if mode in ("streams", "destroy", "reset") else ["lazy", "threads:5"]):
         check(mode, order)
 e2e.finish()

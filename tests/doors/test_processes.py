@@ -230,7 +230,7 @@ def another_preloaded_library_before_or_behind_us_sees_what_it_saw_without_us():
             e2e.expect(count["matched"] == 5, f"another library: all are counted: {count}")
 
 
-for test in [
+e2e.run_each([
     a_fork_before_any_cuda_leaves_two_traces,
     a_fork_after_cuda_leaves_the_parents_trace_alone,
     a_vfork_is_not_noticed,
@@ -245,7 +245,5 @@ for test in [
     a_relative_path_is_lost_with_the_directory_and_harms_nothing,
     a_plugin_that_brought_cublas_may_be_closed_under_us,
     another_preloaded_library_before_or_behind_us_sees_what_it_saw_without_us,
-]:
-    print(f"-- {test.__name__.replace('_', ' ')}")
-    test()
+])
 e2e.finish()

@@ -2,14 +2,17 @@
 """What the whole-way tests share: a client on the simulated GPU, with or without the library, and its traces.
 
 Every test is a program: exit 0 passed, 1 failed, 77 skipped. The build folder's paths come from meson by environment.
+tests/gpu/run starts some of them on a real GPU.
 """
 import glob
 import json
+import math
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+import traceback
 
 LIBRARY = os.environ["MHCSHADOW_TEST_LIBRARY"]
 CLIENT = os.environ["MHCSHADOW_TEST_CLIENT"]
@@ -19,6 +22,10 @@ TRACE_DUMP = os.environ["MHCSHADOW_TEST_TRACE_DUMP"]
 
 # A cross build's programs run in qemu-user.
 RUNNER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+
+# By tests/gpu/run: "gpu", or "simulated" where the simulation takes the place of one.
+GPU = os.environ.get("MHCSHADOW_TEST_GPU")
+GPU_TIMEOUT = 60 if GPU else math.inf  # s, of a client
 
 HIDDEN = 512  # of most tests: small, for the simulation's sake
 
@@ -53,8 +60,41 @@ def client(arguments, traces=None, order="lazy", library=LIBRARY, check=True, wr
         # The simulation's host time says nothing about a server's.
         env.update(MHCSHADOW_BUDGET="0")
         env.update({f"MHCSHADOW_{name}": str(value) for name, value in settings.items()})
-    # A hang is a failure: the slowest of these runs takes seconds.
-    return subprocess.run([*wrapper, *RUNNER, CLIENT, *arguments], env=env, text=True, capture_output=True, timeout=timeout, check=check)
+    command = [*wrapper, *RUNNER, CLIENT, *arguments]
+    try:
+        timeout = min(timeout, GPU_TIMEOUT)
+        run = subprocess.run(command, env=env, text=True, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as hang:  # a failure: the slowest of these runs takes seconds
+        run = subprocess.CompletedProcess(command, 124, "", f"{CLIENT} is killed after {hang.timeout:.0f} s")
+    if check and run.returncode:
+        print(run.stderr, flush=True)
+        run.check_returncode()
+    return run
+
+
+def orders(names):
+    """The orders of the simulation's work that a test goes through. A GPU has one, its own."""
+    return {"gpu": ["gpu"], "simulated": list(names)[:1]}.get(GPU, list(names))
+
+
+def usable(plain, what):
+    """Whether a client that ran without the library can be compared with. NVIDIA's libraries may refuse or crash where
+    the simulation does not: that is then said, and no failure of ours."""
+    if GPU and plain.returncode != 0:
+        end = f"{plain.returncode} {plain.stderr.strip()[-300:]}"
+        print(f"left out {what}: without the library the client ends with {end}", flush=True)
+    else:
+        expect(plain.returncode == 0, f"{what}: the client runs {plain.stderr}")
+    return plain.returncode == 0
+
+
+def same_results(plain, run, what, again):
+    """Bit for bit. Where cuBLAS does not repeat itself, as `again`, a further run without the library, shows, that is
+    said."""
+    if GPU and run.stdout != plain.stdout and again().stdout != plain.stdout:
+        print(f"left out {what}: results change from run to run without the library too", flush=True)
+    else:
+        expect(run.stdout == plain.stdout, f"{what}: the same results, bit for bit")
 
 
 def faults(run):
@@ -98,6 +138,16 @@ def expect(condition, what):
     if not condition:
         failures += 1
     print(("ok       " if condition else "NOT OK   ") + what, flush=True)
+
+
+def run_each(tests):
+    """Functions named as statements of behaviour; what one raises does not stop the others."""
+    for test in tests:
+        print(f"-- {test.__name__.replace('_', ' ')}", flush=True)
+        try:
+            test()
+        except Exception:  # pylint: disable=broad-except
+            expect(False, traceback.format_exc())
 
 
 def finish():

@@ -127,12 +127,13 @@ static bool may_be_disabled(const struct sim_exec_node *node)
 CUresult impl_cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node_handle, unsigned enabled)
 {
     static const char call[] = "cuGraphNodeSetEnabled";
-    const struct sim_exec *exec = sim_exec_of(call, handle);
+    struct sim_exec *exec = sim_exec_of(call, handle);
     struct sim_exec_node *node = exec ? sim_exec_node_of(call, exec, node_handle) : NULL;
 
     if (!node || !may_be_disabled(node))
         return CUDA_ERROR_INVALID_VALUE;
     node->enabled = enabled != 0;
+    exec->planned = false;
     return CUDA_SUCCESS;
 }
 

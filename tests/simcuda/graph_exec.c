@@ -195,8 +195,9 @@ static CUresult deal_out(struct sim_exec *exec)
         for (uint32_t d = 0; d < exec->nodes[i].after_count; d++)
             exec->nodes[exec->nodes[i].after[d]].last = false;
     }
+    exec->queued = calloc(exec->count + 1u, sizeof(exec->queued[0]));
     exec->chains = calloc(chains + 1u, sizeof(exec->chains[0]));
-    r = exec->chains ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    r = exec->queued && exec->chains ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     while (r == CUDA_SUCCESS && exec->chain_count + 1 < chains) {
         r = sim_stream_new(exec->context, false, 0, &exec->chains[exec->chain_count]);
         if (r == CUDA_SUCCESS) /* not a handle that an application could have */
@@ -275,6 +276,7 @@ void sim_exec_free(struct sim_exec *exec)
     }
     sim_task_unref(exec->end);
     free(exec->nodes);
+    free(exec->queued);
     free(exec->chains);
     free(exec);
 }

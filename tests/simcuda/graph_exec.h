@@ -15,6 +15,8 @@ struct sim_exec_node {
     uint32_t *after; /* places in sim_exec.nodes, all before its own */
     uint32_t after_count;
     uint32_t chain; /* 0: the stream of the launch, else sim_exec.chains[chain - 1] */
+    uint32_t stand; /* in launches, once planned: itself, the node that stands for it, or
+                     * sim_exec.count: the start of the launch */
     bool last;      /* nothing follows it */
 };
 
@@ -24,6 +26,9 @@ struct sim_exec {
     cuuint64_t flags;
     struct sim_exec_node *nodes; /* each after all that it follows */
     uint32_t count;
+    uint32_t *queued; /* the nodes that a launch queues, in order; of `count` at most */
+    uint32_t queued_count;
+    bool planned;     /* `queued` and sim_exec_node.stand are as the nodes are enabled */
     CUstream *chains; /* internal streams, nobody else's */
     uint32_t chain_count;
     struct sim_task *end; /* of the latest launch, or NULL */

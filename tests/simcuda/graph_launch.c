@@ -9,7 +9,8 @@
 struct launch {
     struct sim_exec *exec;
     CUstream stream;
-    struct sim_task **tasks; /* of each node; then the start, then what the node at hand follows */
+    struct sim_task **tasks; /* of each node that is queued; then the start, then what the node at
+                              * hand follows */
 };
 
 static bool does_nothing(const struct sim_exec_node *node)
@@ -18,25 +19,38 @@ static bool does_nothing(const struct sim_exec_node *node)
 }
 
 /* A node that does nothing and follows one other at most orders no more than that one does, which
- * so stands for it. (Behind several it is queued: else all that follows it would follow each.) */
+ * so stands for it, or the launch's start does. (Behind several it is queued: else all that follows
+ * it would follow each.) Holds until a node is enabled or disabled. */
+static void plan(struct sim_exec *exec)
+{
+    exec->queued_count = 0;
+    for (uint32_t i = 0; i < exec->count; i++) {
+        struct sim_exec_node *node = &exec->nodes[i];
+
+        if (node->after_count > 1 || !does_nothing(node)) {
+            node->stand = i;
+            exec->queued[exec->queued_count++] = i;
+        } else {
+            node->stand = node->after_count ? exec->nodes[node->after[0]].stand : exec->count;
+        }
+    }
+    exec->planned = true;
+}
+
 static CUresult queue_node(const struct launch *l, uint32_t i)
 {
     struct sim_exec *exec = l->exec;
     const struct sim_exec_node *node = &exec->nodes[i];
-    struct sim_task *start = l->tasks[exec->count], **after = &l->tasks[exec->count + 1];
+    struct sim_task **after = &l->tasks[exec->count + 1];
     const CUstream stream = node->chain ? exec->chains[node->chain - 1] : l->stream;
     struct sim_work work = {.what = "cuGraphLaunch"};
     uint32_t count = 0;
     CUresult r;
 
+    if (node->after_count == 0)
+        after[count++] = l->tasks[exec->count];
     for (uint32_t d = 0; d < node->after_count; d++)
-        after[count++] = l->tasks[node->after[d]];
-    if (count == 0)
-        after[count++] = start;
-    if (count == 1 && does_nothing(node)) {
-        l->tasks[i] = sim_task_ref(after[0]);
-        return CUDA_SUCCESS;
-    }
+        after[count++] = l->tasks[exec->nodes[node->after[d]].stand];
     if (node->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && node->event->record)
         after[count++] = node->event->record;
     if (node->recipe && !does_nothing(node))
@@ -60,7 +74,7 @@ static CUresult queue_end(const struct launch *l)
 
     for (uint32_t i = 0; i < exec->count; i++)
         if (exec->nodes[i].last)
-            after[count++] = l->tasks[i];
+            after[count++] = l->tasks[exec->nodes[i].stand];
     r = sim_queue(l->stream, &work, after, count, &end);
     if (r != CUDA_SUCCESS)
         return r;
@@ -71,8 +85,8 @@ static CUresult queue_end(const struct launch *l)
 
 static bool events_live(const struct sim_exec *exec)
 {
-    for (uint32_t i = 0; i < exec->count; i++) {
-        const struct sim_exec_node *node = &exec->nodes[i];
+    for (uint32_t i = 0; i < exec->queued_count; i++) {
+        const struct sim_exec_node *node = &exec->nodes[exec->queued[i]];
 
         if (!node->event || sim_handle_is(SIM_EVENT, node->event))
             continue;
@@ -90,14 +104,16 @@ CUresult sim_exec_launch(struct sim_exec *exec, CUstream stream)
     struct launch l = {.exec = exec, .stream = stream};
     CUresult r;
 
+    if (!exec->planned)
+        plan(exec);
     if (stream->context != exec->context || !events_live(exec))
         return CUDA_ERROR_INVALID_VALUE;
     l.tasks = calloc(2u * exec->count + 3u, sizeof(l.tasks[0]));
     if (!l.tasks)
         return CUDA_ERROR_OUT_OF_MEMORY;
     r = sim_queue(stream, &start, &exec->end, exec->end ? 1 : 0, &l.tasks[exec->count]);
-    for (uint32_t i = 0; r == CUDA_SUCCESS && i < exec->count; i++)
-        r = queue_node(&l, i);
+    for (uint32_t i = 0; r == CUDA_SUCCESS && i < exec->queued_count; i++)
+        r = queue_node(&l, exec->queued[i]);
     if (r == CUDA_SUCCESS)
         r = queue_end(&l);
     for (uint32_t i = 0; i <= exec->count; i++)

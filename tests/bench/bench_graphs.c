@@ -1,181 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microseconds of host time that the preloaded library adds to cudaGraphLaunch, on the simulated
- * CUDA: its launch is a stand-in for the driver's, which takes some microseconds, and so are the
- * calls that a sampled launch makes of it. Direct and hooked launches of one graph alternate in one
- * process; each figure is the median of many rounds.
+/* Microseconds of host time that the preloaded library adds to cudaGraphLaunch of a graph that was
+ * captured under it, on the simulated CUDA: its launch is a stand-in for the driver's, which takes
+ * some microseconds, and so are the calls that a sampled launch makes of it. To the simulation a
+ * disabled node is no work; what it costs on a GPU is not measured here.
  *
  *     bench_graphs LIBMHCSHADOW.SO
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS   101
-#define LAUNCHES 4 /* a round: so few that there are slots for all */
+#include "bench.h"
+
+#define LAUNCHES 7 /* a round, and one that warms up: so few that there are slots for all */
 #define GEMMS    86
 #define K        64
 #define TOKENS   8
 
-static const struct mode {
-    const char *name, *shapes, *sample;
-    long pause; /* ns behind a round, in which the simulation computes what was sampled */
-} modes[] = {
-    {"no mixing GEMM in the process", "24x128", "all", 0},
-    {"followed, no turn", "24x64", "1/1000000000", 0},
-    {"followed, 4 GEMMs sampled", "24x64", "all", 20000000},
+#define RARELY "1/1000000000"
+
+/* parameter: ns behind a round, in which the simulation computes what was sampled */
+static const struct bench_mode modes[] = {
+    {"no library, twice", true, 0, {{NULL}}},
+    {"no mixing GEMM in the process", false, 0, {{"MHCSHADOW_SHAPES", "24x128"}}},
+    {"MHCSHADOW_GRAPHS=0", false, 0, {{"MHCSHADOW_GRAPHS", "0"}, {"MHCSHADOW_SAMPLE", RARELY}}},
+    {"followed, not sampled", false, 0, {{"MHCSHADOW_SAMPLE", RARELY}}},
+    {"followed, 4 GEMMs sampled", false, 20000000, {{"MHCSHADOW_SAMPLE", "all"}}},
 };
 
-typedef __typeof__(cudaGraphLaunch) graph_launch;
-
 static cudaStream_t stream;
-
-static void must(bool good, const char *what)
-{
-    if (!good) {
-        fprintf(stderr, "bench_graphs: %s failed\n", what);
-        exit(1);
-    }
-}
-
-#define MUST(call) must((call) == 0, #call)
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
+static cudaGraphExec_t exec;
 
 static void gemm(cublasHandle_t handle, const float *fn, const float *x, float *c)
 {
     static const float one = 1, zero = 0;
 
-    MUST(cublasSgemm_v2(handle, CUBLAS_OP_T, CUBLAS_OP_N, 24, TOKENS, K, &one, fn, K, x, K, &zero,
-                        c, 24));
+    BENCH_MUST(cublasSgemm_v2(handle, CUBLAS_OP_T, CUBLAS_OP_N, 24, TOKENS, K, &one, fn, K, x, K,
+                              &zero, c, 24));
 }
 
-/* A graph of GEMMS mixing GEMMs, as a decode step has them. */
-static cudaGraphExec_t make_graph(void)
+static void *idle(void *unused)
+{
+    for (;;) {
+        pause();
+    }
+    return unused;
+}
+
+/* The simulated launch allocates, which costs a process less while it has a single thread, as no
+ * server does, and more where the heap happens to have shrunk since. */
+static void steady_heap(void)
+{
+    pthread_t thread;
+
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    BENCH_MUST(pthread_create(&thread, NULL, idle, NULL));
+}
+
+/* A graph of GEMMS mixing GEMMs, as a decode step has them; returns how many nodes it has. */
+static unsigned make_graph(const struct bench_mode *mode)
 {
     cublasHandle_t handle;
-    cudaGraphExec_t exec;
     cudaGraph_t graph;
+    size_t nodes;
     float *memory;
 
-    MUST(cudaMalloc((void **)&memory, GEMMS * 24 * K * sizeof(float) + 65536));
-    MUST(cudaMemset(memory, 0, GEMMS * 24 * K * sizeof(float) + 65536));
-    MUST(cudaDeviceSynchronize());
-    MUST(cublasCreate_v2(&handle));
-    MUST(cublasSetStream_v2(handle, stream));
+    steady_heap();
+    BENCH_MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    BENCH_MUST(cudaMalloc((void **)&memory, GEMMS * 24 * K * sizeof(float) + 65536));
+    BENCH_MUST(cudaMemset(memory, 0, GEMMS * 24 * K * sizeof(float) + 65536));
+    BENCH_MUST(cudaDeviceSynchronize());
+    BENCH_MUST(cublasCreate_v2(&handle));
+    BENCH_MUST(cublasSetStream_v2(handle, stream));
     gemm(handle, memory + 8192, memory, memory + 4096); /* a warm-up, as every server makes one */
-    MUST(cudaStreamSynchronize(stream));
-    MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BENCH_MUST(cudaStreamSynchronize(stream));
+    BENCH_MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     for (int i = 0; i < GEMMS; i++) {
         gemm(handle, memory + 8192 + i * 24 * K, memory, memory + 4096);
     }
-    MUST(cudaStreamEndCapture(stream, &graph));
-    MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
-    MUST(cudaGraphDestroy(graph));
-    return exec;
+    BENCH_MUST(cudaStreamEndCapture(stream, &graph));
+    BENCH_MUST(cudaGraphGetNodes(graph, NULL, &nodes));
+    BENCH_MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    BENCH_MUST(cudaGraphDestroy(graph));
+    return (unsigned)nodes;
 }
 
-/* us per launch of one round. What was launched runs afterwards: in the lazy order, not before
- * someone waits for it. */
-static double round_of(graph_launch *launch, cudaGraphExec_t exec, long pause)
+/* The median launch of a round, as whoever else uses the processor disturbs some. What was launched
+ * runs afterwards: in the lazy order, not before someone waits for it. */
+static double make_launches(const struct bench_mode *mode)
 {
-    const struct timespec a_moment = {0, pause};
-    double time = -now();
+    const struct timespec a_moment = {0, mode->parameter};
+    double time[LAUNCHES];
 
-    for (int i = 0; i < LAUNCHES; i++) {
-        MUST(launch(exec, stream));
+    for (int i = -1; i < LAUNCHES; i++) { /* the first warms up */
+        const double start = bench_now();
+
+        BENCH_MUST(cudaGraphLaunch(exec, stream));
+        time[i < 0 ? 0 : i] = bench_now() - start;
     }
-    time += now();
-    MUST(cudaStreamSynchronize(stream));
+    BENCH_MUST(cudaStreamSynchronize(stream));
     nanosleep(&a_moment, NULL);
-    return time / LAUNCHES;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static int measure(const struct mode *mode)
-{
-    double direct[ROUNDS], hooked[ROUNDS];
-    void *const library = dlopen("libcudart.so.13", RTLD_LAZY | RTLD_NOLOAD);
-    graph_launch *const real = library ? (graph_launch *)dlsym(library, "cudaGraphLaunch") : NULL;
-    cudaGraphExec_t exec;
-
-    must(real && real != cudaGraphLaunch, "the preload of the library");
-    MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    exec = make_graph();
-    for (int i = 0; i < ROUNDS; i++) {
-        direct[i] = round_of(real, exec, 0);
-        hooked[i] = round_of(cudaGraphLaunch, exec, mode->pause);
-    }
-    qsort(direct, ROUNDS, sizeof(double), ascending);
-    qsort(hooked, ROUNDS, sizeof(double), ascending);
-    printf("%-32s %10.2f %10.2f %10.2f %8.3f\n", mode->name, direct[ROUNDS / 2], hooked[ROUNDS / 2],
-           hooked[ROUNDS / 2] - direct[ROUNDS / 2], hooked[ROUNDS / 2] / direct[ROUNDS / 2]);
-    return 0;
-}
-
-static int run_preloaded(char **argv, const struct mode *mode)
-{
-    char directory[] = "/tmp/mhcs-bench-XXXXXX", command[64];
-    int status = 1;
-    pid_t child;
-
-    must(mkdtemp(directory) != NULL, "mkdtemp");
-    child = fork();
-    if (child == 0) {
-        setenv("LD_PRELOAD", argv[1], 1);
-        setenv("SIMCUDA_QUIET", "1", 1);
-        setenv("MHCSHADOW_DIR", directory, 1);
-        setenv("MHCSHADOW_SHAPES", mode->shapes, 1);
-        setenv("MHCSHADOW_SAMPLE", mode->sample, 1);
-        setenv("MHCSHADOW_ROWS", "1", 1);
-        setenv("MHCSHADOW_REFERENCE", "host", 1); /* the quickest here */
-        execl("/proc/self/exe", argv[0], "--mode", mode->name, (char *)NULL);
-        _exit(127);
-    }
-    waitpid(child, &status, 0);
-    snprintf(command, sizeof(command), "rm -r %s", directory);
-    return system(command) == 0 && status == 0 ? 0 : 1;
+    return bench_spread(time, LAUNCHES).median * 1e6;
 }
 
 int main(int argc, char **argv)
 {
-    const size_t count = sizeof(modes) / sizeof(modes[0]);
-    int failed = 0;
+    static const struct bench bench = {
+        .unit = "us per launch (simulated CUDA)",
+        .counted = "nodes",
+        .decimals = 2,
+        .modes = modes,
+        .count = sizeof(modes) / sizeof(modes[0]),
+        .prepare = make_graph,
+        .round = make_launches,
+    };
 
-    if (argc == 3 && strcmp(argv[1], "--mode") == 0) {
-        for (size_t i = 0; i < count; i++) {
-            if (strcmp(modes[i].name, argv[2]) == 0) {
-                return measure(&modes[i]);
-            }
-        }
-    }
-    if (argc != 2) {
-        fprintf(stderr, "usage: bench_graphs LIBMHCSHADOW.SO\n");
-        return 2;
-    }
-    printf("%-32s %10s %10s %10s %8s\n", "us per launch (simulated CUDA)", "direct", "preloaded",
-           "added", "ratio");
-    fflush(stdout);
-    for (size_t i = 0; i < count; i++) {
-        failed |= run_preloaded(argv, &modes[i]);
-    }
-    return failed;
+    setenv("SIMCUDA_QUIET", "1", 1);
+    setenv("MHCSHADOW_SHAPES", "24x64", 0);
+    setenv("MHCSHADOW_ROWS", "1", 1);
+    setenv("MHCSHADOW_REFERENCE", "host", 1); /* the quickest here */
+    return bench_main(argc, argv, &bench);
 }

@@ -8,8 +8,8 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tools/microtest/arithmetic.h"
 #include "tools/microtest/errors.h"
 #include "tools/parallel.h"
@@ -53,30 +53,15 @@ static void do_task(void *context, size_t task, uint32_t thread)
                      MHCS_COEFFICIENTS, K);
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* GFLOP/s of one round: about as much work whichever it is. */
 static double round_of(struct buffers *b, enum work work, uint32_t threads)
 {
     const size_t tasks = threads * (size_t)(4 * works[SGEMM].flops / works[work].flops);
-    const double begin = now();
+    const double begin = bench_now();
 
     b->work = work;
     mhcs_parallel(threads, tasks, do_task, b);
-    return works[work].flops * (double)tasks / (now() - begin) / 1e9;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    return works[work].flops * (double)tasks / (bench_now() - begin) / 1e9;
 }
 
 int main(void)
@@ -85,7 +70,7 @@ int main(void)
     struct buffers b = {.x = calloc(threads * X_FLOATS, sizeof(float)),
                         .fn = calloc((size_t)MHCS_COEFFICIENTS * K, sizeof(float)),
                         .c = calloc(threads * C_FLOATS, sizeof(float))};
-    double rate[WORKS][ROUNDS];
+    double rate[WORKS][ROUNDS], sgemm = 1;
     char blas[128];
 
     if (!b.x || !b.fn || !b.c)
@@ -100,9 +85,10 @@ int main(void)
             rate[work][r] = round_of(&b, (enum work)work, threads);
     printf("%s, %u threads\n%-28s %10s %8s\n", blas, threads, "", "GFLOP/s", "ratio");
     for (int work = 0; work < WORKS; work++) {
-        qsort(rate[work], ROUNDS, sizeof(double), ascending);
-        printf("%-28s %10.1f %8.2f\n", works[work].name, rate[work][ROUNDS / 2],
-               rate[work][ROUNDS / 2] / rate[SGEMM][ROUNDS / 2]);
+        const double median = bench_spread(rate[work], ROUNDS).median;
+
+        sgemm = work == SGEMM ? median : sgemm;
+        printf("%-28s %10.1f %8.2f\n", works[work].name, median, median / sgemm);
     }
     free(b.x);
     free(b.fn);

@@ -10,7 +10,7 @@ import sys
 import torch
 from torch.nn.functional import linear
 
-LAYERS, HIDDEN, PREFILL, DECODE = 8, 4096, 512, 24
+LAYERS, HIDDEN, PREFILL, DECODE = 8, 4096, 512, 16
 
 
 def set_up(precision):

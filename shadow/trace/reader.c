@@ -18,8 +18,16 @@
 
 #define REFUSE(...) (snprintf(why, MHCS_TRACE_WHAT, __VA_ARGS__), -EINVAL)
 
+static bool starts_as_zstd(const uint8_t *data, size_t size)
+{
+    uint8_t start[4] = {0x28, 0xb5, 0x2f, 0xfd}; /* MHCS_FRAME_ZSTD */
+
+    memcpy(start, data, size < sizeof start ? size : sizeof start);
+    return mhcs_load32(start) == MHCS_FRAME_ZSTD;
+}
+
 /* Finds the end of H and, behind it, the start of J: what tells a trace from any other file. A file
- * that ends before that may be a trace that is just being created. */
+ * that ends before that, or is empty, may be a trace that is just being created. */
 static int recognise(struct mhcs_trace_reader *reader, char why[MHCS_TRACE_WHAT])
 {
     struct mhcs_source *source = &reader->source;
@@ -28,10 +36,10 @@ static int recognise(struct mhcs_trace_reader *reader, char why[MHCS_TRACE_WHAT]
 
     if (error < 0)
         return error;
-    if (mhcs_source_size(source) == 0)
-        return REFUSE("the file is empty");
-    if (mhcs_source_size(source) < 4 || mhcs_load32(mhcs_source_data(source)) != MHCS_FRAME_ZSTD)
+    if (!starts_as_zstd(mhcs_source_data(source), mhcs_source_size(source)))
         return REFUSE("not a trace: it does not start with a zstd frame");
+    if (mhcs_source_size(source) < 4)
+        return 0;
     for (size_t want = 4096; want <= MHCS_HEADER_LIMIT && size == 0; want *= 2) {
         error = mhcs_source_need(source, want);
         if (error < 0)

@@ -87,6 +87,9 @@ static int read_header(struct mhcs_trace_reader *reader, struct mhcs_trace_item 
     uint8_t *content;
     size_t size;
 
+    if (mhcs_source_size(&reader->source) == 0)
+        return damaged(reader, item, MHCS_DAMAGE_TORN,
+                       "is empty: the file is still being written, or the process was killed");
     if (reader->header_size == 0)
         return cut_short(reader, item, "the schema");
     int error = mhcs_unpack_frame(reader->unpacker, frame, reader->header_size, MHCS_HEADER_LIMIT,

@@ -135,7 +135,7 @@ class Input(Case):
         self.assertNotIn("LD_PRELOAD", out)
 
     def test_what_is_not_a_trace_is_said_in_one_sentence(self):
-        for data in (b"", b"hello", b"PAR1" + bytes(5000)):
+        for data in (b"h", b"hello", b"PAR1" + bytes(5000)):
             path = self.write(data, "no.arrows.zst")
             code, out, _ = run(path)
             self.assertEqual(code, 3)
@@ -189,6 +189,14 @@ class Damage(Case):
         self.assertIn("killed", out)
         self.assertEqual(run("layers", self.dir)[0], 0)
         self.assert_report("verify_torn", 3, "verify", self.dir)
+
+    def test_a_process_killed_before_its_first_byte_leaves_the_verdict_its_exit_code(self):
+        self.make("long_run")
+        self.write(b"", "mhcshadow.host2.7.1.arrows.zst")
+        code, out, err = run(self.dir)
+        self.assertEqual(code, 0, err)
+        self.assertIn("mhcshadow.host2.7.1.arrows.zst: is empty", out)
+        self.assertIn("killed", out)
 
     def test_whole_traces_verify(self):
         self.assert_report("verify_clean", 0, "verify", self.make("clean"))

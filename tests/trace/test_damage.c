@@ -73,12 +73,7 @@ static void every_prefix_keeps_its_whole_batches_and_says_torn(void **state)
             events++;
         const bool edge = events != 0 && edges[events - 1] == size;
         for (int salvage = 0; salvage <= 1; salvage++) {
-            const int error = read_bytes(small.data, size, salvage, &got);
-            if (size < 4) {
-                assert_int_equal(error, -EINVAL);
-                continue;
-            }
-            assert_int_equal(error, 0);
+            assert_int_equal(read_bytes(small.data, size, salvage, &got), 0);
             assert_int_equal(got.events, events);
             assert_int_equal(got.rows, events == 0 ? 0 : rows_at[events - 1]);
             assert_prefix_of_whole(&got);
@@ -321,7 +316,7 @@ static void files_that_are_no_traces_are_refused(void **state)
         size_t size;
         const char *words;
     } files[] = {
-        {"", 0, "empty"},
+        {"A", 1, "does not start with a zstd frame"},
         {"ARROW1\0\0", 8, "does not start with a zstd frame"},
         {"PAR1....", 8, "does not start with a zstd frame"},
         /* `printf hello | zstd`, twice */

@@ -18,6 +18,11 @@ RUNS = (("random:1", 1), ("random:2", 3), ("eager", 1), ("threads", 1), ("thread
 PRECISIONS = ("bf16", "bf16-f32", "fp16", "tf32", "fp32")
 
 
+def some(runs, number):
+    """Two of the runs, in turn: what orders the streams is the same in every precision."""
+    return runs[number % len(runs)], runs[(number + 2) % len(runs)]
+
+
 class Demo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -45,9 +50,9 @@ class Demo(unittest.TestCase):
         return lines[0]
 
     def test_orders_and_streams_do_not_change_the_checksum(self):
-        for precision in PRECISIONS:
+        for number, precision in enumerate(PRECISIONS):
             wanted = self.last_line("--precision", precision)
-            for order, streams in RUNS:
+            for order, streams in some(RUNS, number):
                 options = ("--precision", precision, "--streams", str(streams))
                 self.assertEqual(self.last_line(*options, order=order), wanted, (order, streams))
 
@@ -56,11 +61,11 @@ class Demo(unittest.TestCase):
             self.assertEqual(self.last_line("--cast", "--streams", "2", order=order), self.last_line())
 
     def test_decoding_in_graphs_does_not_change_the_checksum(self):
-        for precision in PRECISIONS:
+        for number, precision in enumerate(PRECISIONS):
             options = ("--precision", precision, "--decode-steps", "9")
             wanted = self.last_line(*options)
             self.assertEqual(self.last_line(*options, "--decode", "padded"), wanted)
-            for order, streams in (("lazy", 1), *RUNS):
+            for order, streams in some((("lazy", 1), *RUNS), number):
                 graphs = ("--decode", "graphs", "--streams", str(streams))
                 self.assertEqual(self.last_line(*options, *graphs, order=order), wanted, (order, streams))
             self.assertEqual(self.last_line(*options, "--decode", "graphs", "--cast"), wanted)

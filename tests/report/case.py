@@ -13,6 +13,7 @@ import unittest
 
 REPORT, MAKE_CASE, GOLDEN = (os.path.abspath(a) for a in sys.argv[1:4])
 REFRESH = os.environ.get("MHCSHADOW_REFRESH_GOLDEN") == "1"
+SANITIZED = os.environ.get("MHCSHADOW_TEST_SANITIZED") == "1"
 
 
 def run(*arguments, stdin=subprocess.DEVNULL, **environment):

@@ -204,9 +204,10 @@ class Damage(Case):
     def test_no_prefix_of_a_trace_crashes(self):
         self.make("few")
         data = self.content()
-        for size in [*range(0, 100, 9), *range(100, len(data), len(data) // 12), len(data) - 1]:
+        sizes = [*range(0, 100, 9), *range(100, len(data), len(data) // 12), len(data) - 1]
+        for number, size in enumerate(sizes):
             path = self.write(data[:size], "prefix")
-            for verb in VERBS:
+            for verb in VERBS[number % 3::3]:  # all read it by the same code
                 self.assertIn(run(*call(verb, path))[0], (0, 3), f"{verb}, {size} bytes")
 
 

@@ -62,7 +62,7 @@ class Exits(Case):
 
 class Order(Case):
     """Which trace is read first, and by which thread, is chance."""
-    TRIALS = 6
+    TRIALS = 3
 
     def make_trial(self, traces, random):
         """A directory with the traces under names that sort in another order."""

@@ -37,7 +37,7 @@ static void make_samples(uint64_t *state, size_t sites, size_t paths)
             sample->result.raw[MHCS_PRODUCTION][pick(state, 4)] = pick(state, 2) ? NAN : 1e30F;
             make_row_metrics(&sample->result, head ? 4 : 24, MHCS_OPERANDS);
         }
-        snprintf(sample->name, sizeof(sample->name), "layers.%zu.hc_attn_fn", site);
+        snprintf(sample->name, sizeof(sample->name), "layers.%u.hc_attn_fn", (unsigned)site);
         snprintf(sample->path, sizeof(sample->path), path ? "made up %zu" : "bf16*bf16->bf16/f32",
                  path);
         sample->record = (struct mhcs_record){

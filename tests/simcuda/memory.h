@@ -48,7 +48,7 @@ enum sim_memory_space { SIM_DEVICE, SIM_PINNED };
 struct sim_fault {
     bool set;
     int code; /* the CUresult the context falls into: 700 illegal address, 716 misaligned, ... */
-    char text[512];
+    char text[600];
 };
 
 struct sim_memory;

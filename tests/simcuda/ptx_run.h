@@ -26,6 +26,7 @@ struct ptx_group {
 
 /* A function that a warp is in. */
 struct ptx_frame {
+    size_t bytes; /* all of it */
     const struct ptx_kernel *function;
     struct ptx_frame *below; /* caller, or next spare frame */
     uint32_t entered;        /* lanes that came */

@@ -199,6 +199,11 @@ int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *re
     return 0;
 }
 
+int mhcs_trace_take(struct mhcs_trace_reader *reader, uint8_t **buffer, size_t *capacity)
+{
+    return mhcs_source_exchange(&reader->source, buffer, capacity);
+}
+
 bool mhcs_trace_resume(struct mhcs_trace_reader *reader)
 {
     struct mhcs_source *source = &reader->source;

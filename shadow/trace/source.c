@@ -50,8 +50,11 @@ int mhcs_source_need(struct mhcs_source *source, size_t size)
     if (error < 0)
         return error;
     while (mhcs_source_size(source) < size) {
+        const size_t room = source->capacity - source->end,
+                     missing = size - mhcs_source_size(source);
+        const size_t step = missing > CHUNK ? missing : CHUNK;
         const ssize_t got =
-            read(source->fd, source->buffer + source->end, source->capacity - source->end);
+            read(source->fd, source->buffer + source->end, step < room ? step : room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -77,6 +80,30 @@ int mhcs_source_skip(struct mhcs_source *source, uint64_t size)
         source->offset += step;
         size -= step;
     }
+    return 0;
+}
+
+int mhcs_source_exchange(struct mhcs_source *source, uint8_t **buffer, size_t *capacity)
+{
+    const size_t size = mhcs_source_size(source);
+    uint8_t *own = source->buffer;
+
+    if (*capacity < source->capacity) {
+        free(*buffer);
+        *capacity = 0;
+        *buffer = malloc(source->capacity);
+        if (*buffer == NULL)
+            return -ENOMEM;
+        *capacity = source->capacity;
+    }
+    memcpy(*buffer, own + source->begin, size);
+    source->buffer = *buffer;
+    *buffer = own;
+    const size_t own_capacity = source->capacity;
+    source->capacity = *capacity;
+    *capacity = own_capacity;
+    source->begin = 0;
+    source->end = size;
     return 0;
 }
 

@@ -23,6 +23,9 @@ const uint8_t *mhcs_source_data(const struct mhcs_source *source);
 size_t mhcs_source_size(const struct mhcs_source *source);
 /* Moves the window on, past bytes not read yet too; stops at the end of the file. */
 int mhcs_source_skip(struct mhcs_source *source, uint64_t size);
+/* Exchanges the buffer with *buffer, malloc'ed or NULL, of so many bytes, which then holds the
+ * window; what was at other places stays where it was, and is the caller's. 0 or -ENOMEM. */
+int mhcs_source_exchange(struct mhcs_source *source, uint8_t **buffer, size_t *capacity);
 void mhcs_source_free(struct mhcs_source *source);
 
 #endif

@@ -167,10 +167,14 @@ bool mhcs_trace_resume(struct mhcs_trace_reader *reader);
 void mhcs_trace_reader_free(struct mhcs_trace_reader *reader);
 
 /* ---- reading with several threads ----
- * mhcs_trace_next() in parts. One thread at a time pulls, and copies the bytes of a batch; any
+ * mhcs_trace_next() in parts. One thread at a time pulls, and takes the bytes of a batch; any
  * number of threads unpack what was pulled, each with an unpacker of its own, while the reader
  * lives. */
 int mhcs_trace_pull(struct mhcs_trace_reader *reader, struct mhcs_trace_item *ret_item);
+/* After pulling a batch: its bytes lie in *buffer from now on, which the reader swaps for its own.
+ * The caller frees what is there in the end; at first *buffer is NULL and *capacity 0. 0 or
+ * -ENOMEM. */
+int mhcs_trace_take(struct mhcs_trace_reader *reader, uint8_t **buffer, size_t *capacity);
 
 struct mhcs_trace_unpacker;
 struct mhcs_trace_unpacker *mhcs_trace_unpacker_new(void); /* NULL: no memory */

@@ -141,6 +141,45 @@ static void every_column_comes_back(void **state)
     mhcs_trace_reader_free(reader);
 }
 
+/* Batches of any size are pulled, and only then unpacked, the last one first. */
+static void batches_that_were_taken_are_good_while_the_reader_goes_on(void **state)
+{
+    enum { BATCHES = 12 };
+    static const uint32_t size[BATCHES] = {3, 900, 1, 4096, 7, 4096, 4000, 2, 60, 4096, 1500, 5};
+    struct mhcs_trace_unpacker *unpacker = mhcs_trace_unpacker_new();
+    struct mhcs_trace_item item[BATCHES];
+    uint8_t *buffer[BATCHES] = {NULL};
+    size_t capacity[BATCHES] = {0};
+    uint32_t rows = 0;
+
+    assert_non_null(unpacker);
+    for (int i = 0; i < BATCHES; i++) {
+        for (uint32_t row = 0; row < size[i]; row++)
+            assert_int_equal(mhcs_trace_append(writer, series_record(rows++)), 0);
+        assert_int_equal(mhcs_trace_flush(writer, 0), 0);
+    }
+    assert_int_equal(mhcs_trace_close(writer, MHCS_END_EXIT, 0), 0);
+    struct mhcs_trace_reader *reader = reopen();
+    for (int i = 0; i < BATCHES; i++) {
+        assert_int_equal(mhcs_trace_pull(reader, &item[i]), 0);
+        assert_int_equal(item[i].event, MHCS_TRACE_BATCH);
+        assert_int_equal(mhcs_trace_take(reader, &buffer[i], &capacity[i]), 0);
+    }
+    for (int i = BATCHES; i-- > 0;) {
+        struct mhcs_trace_damage damage;
+
+        assert_int_equal(mhcs_trace_unpack(unpacker, &item[i].packed, &item[i].batch, &damage), 0);
+        assert_int_equal(item[i].batch.rows, size[i]);
+        rows -= size[i];
+        for (uint32_t row = 0; row < size[i]; row++)
+            assert_row(&item[i].batch, row, series_record(rows + row));
+        free(buffer[i]);
+    }
+    expect(reader, MHCS_TRACE_CLOSED, &item[0]);
+    mhcs_trace_reader_free(reader);
+    mhcs_trace_unpacker_free(unpacker);
+}
+
 static void nan_infinity_and_extreme_numbers_keep_their_bits(void **state)
 {
     struct mhcs_row_result result = *series_record(0)->result;
@@ -296,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_column_comes_back),
+        TEST(batches_that_were_taken_are_good_while_the_reader_goes_on),
         TEST(nan_infinity_and_extreme_numbers_keep_their_bits),
         TEST(names_are_utf8_whatever_the_checkpoint_says),
         TEST(flush_makes_rows_visible_and_an_empty_flush_writes_nothing),

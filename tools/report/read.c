@@ -34,8 +34,9 @@ struct stream {
 
 struct worker {
     struct mhcs_trace_unpacker *unpacker;
-    uint8_t *bytes; /* of what was pulled */
+    uint8_t *bytes; /* of the batch that was pulled */
     size_t capacity;
+    char *facts; /* that were pulled */
     struct mhcs_row_reader rows;
     struct mhcs_collect *collect; /* NULL: rows are not collected */
 };
@@ -53,33 +54,23 @@ struct mhcs_reading {
 
 /* ---- one item ---- */
 
-/* The worker's own copy of bytes that are the reader's until the next pull. */
-static int keep(struct worker *worker, const void *bytes, size_t size)
+/* The worker's own copy of a text that is the reader's until the next pull. */
+static int keep(struct worker *worker, const char **text)
 {
-    if (size > worker->capacity) {
-        free(worker->bytes);
-        worker->capacity = size + size / 4;
-        worker->bytes = malloc(worker->capacity);
-        if (!worker->bytes) {
-            worker->capacity = 0;
-            return -ENOMEM;
-        }
-    }
-    memcpy(worker->bytes, bytes, size);
-    return 0;
+    free(worker->facts);
+    worker->facts = strdup(*text);
+    *text = worker->facts;
+    return *text ? 0 : -ENOMEM;
 }
 
 static int pull_item(struct stream *stream, struct worker *worker, struct mhcs_trace_item *item)
 {
-    int ret = mhcs_trace_pull(stream->reader, item);
+    const int ret = mhcs_trace_pull(stream->reader, item);
 
-    if (!ret && item->event == MHCS_TRACE_BATCH) {
-        ret = keep(worker, item->packed.frame, item->packed.length);
-        item->packed.frame = worker->bytes;
-    } else if (!ret && item->event == MHCS_TRACE_FACTS) {
-        ret = keep(worker, item->facts, strlen(item->facts) + 1);
-        item->facts = (const char *)worker->bytes;
-    }
+    if (!ret && item->event == MHCS_TRACE_BATCH)
+        return mhcs_trace_take(stream->reader, &worker->bytes, &worker->capacity);
+    if (!ret && item->event == MHCS_TRACE_FACTS)
+        return keep(worker, &item->facts);
     return ret;
 }
 
@@ -309,6 +300,7 @@ void mhcs_reading_free(struct mhcs_reading *reading)
         mhcs_trace_unpacker_free(reading->worker[i].unpacker);
         mhcs_collect_free(reading->worker[i].collect);
         free(reading->worker[i].bytes);
+        free(reading->worker[i].facts);
     }
     free(reading->worker);
     free(reading->stream);

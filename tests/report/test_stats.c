@@ -77,6 +77,57 @@ static void a_sum_of_integers_is_that_integer(void **unused)
     assert_true(mhcs_exact_value(&sum) == (double)total);
 }
 
+static void assert_added_alike(const double *values, uint32_t count)
+{
+    struct mhcs_exact together[2] = {0}, alone = {0};
+    struct mhcs_addends addends;
+
+    for (uint32_t i = 0; i < count; i++)
+        mhcs_exact_add(&alone, values[i]);
+    mhcs_addends_init(&addends, values, count);
+    for (int i = 0; i < 2; i++) {
+        mhcs_exact_add_all(&together[i], &addends);
+        assert_memory_equal(&together[i], &alone, sizeof(alone));
+    }
+}
+
+/* The largest up to 2^spread times the least, and now and then a value that is nowhere near. */
+static void addends_leave_the_bytes_of_each_value_taken_alone(void **unused)
+{
+    static const int spreads[] = {0, 1, 30, 50, 300, 2000};
+    static const double rare[] = {0, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 0x1p-1073};
+    double values[MHCS_ADDENDS_MAX];
+    uint64_t state = test_seed("addends");
+
+    for (int round = 0; round < 20000; round++) {
+        const size_t spread = (size_t)spreads[pick(&state, sizeof(spreads) / sizeof(*spreads))];
+        const int most = (int)pick(&state, 1023 + 1074) - 1074;
+        const uint32_t count = (uint32_t)pick(&state, MHCS_ADDENDS_MAX + 1);
+        const bool is_rare = pick(&state, 20) == 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+            values[i] = ldexp(1 + uniform(&state), most - (int)pick(&state, spread + 1));
+            if (is_rare && pick(&state, 10) == 0)
+                values[i] = rare[pick(&state, sizeof(rare) / sizeof(*rare))];
+        }
+        assert_added_alike(values, count);
+    }
+}
+
+/* As many values as there may be, all of which leave as much on the same side of a unit as they
+ * can, and one whose last bit is lost if that sum is rounded. */
+static void addends_are_exact_where_their_rounding_would_add_up(void **unused)
+{
+    double values[MHCS_ADDENDS_MAX];
+
+    for (int spread = 35; spread < 60; spread++) {
+        for (uint32_t i = 0; i < MHCS_ADDENDS_MAX; i++)
+            values[i] = 0x1.fffffffffffdfp0; /* ends in 011111: 31/64 of a unit of 2^-46 */
+        values[MHCS_ADDENDS_MAX - 1] = ldexp(0x1.fffffffffffffp0, -spread);
+        assert_added_alike(values, MHCS_ADDENDS_MAX);
+    }
+}
+
 static int compare_floats(const void *left, const void *right)
 {
     const float a = *(const float *)left, b = *(const float *)right;
@@ -171,6 +222,48 @@ static void values_taken_together_leave_the_bytes_of_each_taken_alone(void **unu
     assert_int_equal(together.undefined, alone.undefined + 5);
 }
 
+static void assert_taken_alike(const float *values, size_t count)
+{
+    static struct mhcs_stat together, alone;
+
+    memset(&together, 0, sizeof(together));
+    memset(&alone, 0, sizeof(alone));
+    for (size_t i = 0; i < count; i++)
+        mhcs_stat_add(&alone, values[i]);
+    mhcs_stat_add_all(&together, values, count);
+    assert_memory_equal(&together, &alone, sizeof(alone));
+}
+
+static void squares_of_any_sizes_leave_the_bytes_of_each_taken_alone(void **unused)
+{
+    static float values[MHCS_SQUARES_MAX + 100];
+    const size_t count = sizeof(values) / sizeof(*values);
+    uint64_t state = test_seed("squares");
+
+    for (int greatest = -149; greatest <= 127; greatest += 3)
+        for (int octaves = 0; octaves < 60; octaves += 1 + (int)pick(&state, 4)) {
+            for (size_t i = 0; i < count; i++) {
+                const float size = pick(&state, 2) ? (float)uniform(&state) : -0x1.fffffep0F;
+
+                values[i] = ldexpf(size, greatest - (pick(&state, 5) ? 0 : octaves));
+            }
+            assert_taken_alike(values, count);
+        }
+}
+
+/* As with addends. */
+static void squares_are_exact_where_their_rounding_would_add_up(void **unused)
+{
+    static float values[MHCS_SQUARES_MAX];
+
+    for (int octaves = 15; octaves < 30; octaves++) {
+        for (size_t i = 0; i < MHCS_SQUARES_MAX; i++)
+            values[i] = 0xfffff7; /* its square ends in 10001: 17/32 of a unit, rounded up */
+        values[0] = ldexpf(0xffffff, -octaves);
+        assert_taken_alike(values, MHCS_SQUARES_MAX);
+    }
+}
+
 static void an_empty_statistic_has_no_value(void **unused)
 {
     static const struct mhcs_stat empty;
@@ -249,10 +342,14 @@ int main(void)
         cmocka_unit_test(a_sum_has_the_same_bytes_in_every_order),
         cmocka_unit_test(a_sum_is_rounded_once_to_nearest_even),
         cmocka_unit_test(a_sum_of_integers_is_that_integer),
+        cmocka_unit_test(addends_leave_the_bytes_of_each_value_taken_alone),
+        cmocka_unit_test(addends_are_exact_where_their_rounding_would_add_up),
         cmocka_unit_test(percentiles_are_within_the_documented_error_of_sorted_values),
         cmocka_unit_test(a_bucket_starts_exactly_at_its_edge),
         cmocka_unit_test(undefined_values_are_counted_and_not_averaged),
         cmocka_unit_test(values_taken_together_leave_the_bytes_of_each_taken_alone),
+        cmocka_unit_test(squares_of_any_sizes_leave_the_bytes_of_each_taken_alone),
+        cmocka_unit_test(squares_are_exact_where_their_rounding_would_add_up),
         cmocka_unit_test(an_empty_statistic_has_no_value),
         cmocka_unit_test(statistics_merge_to_the_same_bytes_in_every_order),
         cmocka_unit_test(the_standard_error_is_that_of_the_textbook),

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/report/one_row.h"
 #include "tests/report/random.h"
 #include "tests/trace/make_trace.h"
 #include "tools/report/compare.h"
@@ -181,8 +182,9 @@ static void the_probability_is_that_of_the_documented_test(void **unused)
 
         for (int i = 0; i < 4 * 32; i++) {
             const double value = (double)rel[r][i % 4];
-            const struct mhcs_look look = {.defined = true, .rel = value, .expected = NAN};
+            struct mhcs_look look;
 
+            look_at_one_row(&look, value, NAN, false);
             mhcs_evidence_add(&evidence[r], &look);
             squares += value * value;
             fourths += value * value * value * value;

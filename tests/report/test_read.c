@@ -24,6 +24,40 @@ struct sample {
 
 static struct sample samples[ROWS];
 
+/* A further row of the call before, or one that differs from it in little. */
+static void continue_call(uint64_t *state, struct sample *sample)
+{
+    struct mhcs_record *record = &sample->record;
+    const bool head = isnan(sample[-1].result.raw[MHCS_OPERANDS][4]);
+
+    *record = sample[-1].record;
+    memcpy(sample->name, sample[-1].name, sizeof(sample->name));
+    memcpy(sample->path, sample[-1].path, sizeof(sample->path));
+    record->site_name = sample->name;
+    record->path = sample->path;
+    record->result = &sample->result;
+    record->row = (int32_t)pick(state, 300);
+    record->padded = pick(state, 40) == 0;
+    switch (pick(state, 60)) {
+    case 0:
+        sample->name[7]++; /* the digit of layers.0.hc_attn_fn */
+        break;
+    case 1:
+        record->layer++;
+        break;
+    case 2:
+        record->tokens += 200;
+        break;
+    case 3:
+        record->time += INT64_C(1000000000);
+        break;
+    case 4:
+        record->checkpoint = false;
+        break;
+    }
+    make_row(&sample->result, state, head ? 4 : 24, 1.66e-3, 1.66e-3, record->checkpoint);
+}
+
 /* `sites` and `paths`: how many different ones there are. */
 static void make_samples(uint64_t *state, size_t sites, size_t paths)
 {
@@ -32,6 +66,10 @@ static void make_samples(uint64_t *state, size_t sites, size_t paths)
         const size_t site = pick(state, sites), path = pick(state, paths);
         const bool checkpoint = pick(state, 3) > 0, head = pick(state, 9) == 0;
 
+        if (i > 0 && pick(state, 8) > 0) {
+            continue_call(state, sample);
+            continue;
+        }
         make_row(&sample->result, state, head ? 4 : 24, 1.66e-3, 1.66e-3, checkpoint);
         if (pick(state, 20) == 0) {
             sample->result.raw[MHCS_PRODUCTION][pick(state, 4)] = pick(state, 2) ? NAN : 1e30F;
@@ -55,7 +93,7 @@ static void make_samples(uint64_t *state, size_t sites, size_t paths)
     }
 }
 
-/* Every row to one of `count` files, in batches of any size. */
+/* Calls and single rows to one of `count` files, in batches of any size. */
 static void write_files(uint64_t *state, const char *dir, size_t count, char path[][PATH_MAX])
 {
     struct mhcs_trace_writer *writer[FILES_MAX];
@@ -67,9 +105,8 @@ static void write_files(uint64_t *state, const char *dir, size_t count, char pat
                          0);
         snprintf(path[i], PATH_MAX, "%s", mhcs_trace_path(writer[i]));
     }
-    for (size_t i = 0; i < ROWS; i++) {
-        const size_t file = pick(state, count);
-
+    for (size_t i = 0, file = 0; i < ROWS; i++) {
+        file = pick(state, 8) ? file : pick(state, count);
         assert_int_equal(mhcs_trace_append(writer[file], &samples[i].record), 0);
         if (pick(state, 10) == 0)
             assert_int_equal(mhcs_trace_flush(writer[file], 0), 0);
@@ -130,6 +167,14 @@ static char *print(struct mhcs_collect *collect)
                         collect->site[i]->layer, p, (size_t)collect->site[i]->line[p]->rows,
                         mhcs_stat_rms(&collect->site[i]->line[p]->rel[MHCS_OPERANDS]),
                         mhcs_moments_mean(&collect->site[i]->line[p]->y_rel[MHCS_OPERANDS]));
+    for (int64_t i = collect->timeline.first; i <= collect->timeline.last; i++) {
+        const struct mhcs_timeline_bin *bin = mhcs_timeline_bin(&collect->timeline, i);
+
+        for (int p = 0; p < MHCS_PHASES && bin; p++)
+            fprintf(out, "%lld %d %zu %a\n", (long long)i, p,
+                    (size_t)bin->moment[p][MHCS_OPERANDS].rows,
+                    mhcs_moment_rms(&bin->moment[p][MHCS_OPERANDS]));
+    }
     mhcs_report_verdict(out, &report);
     fclose(out);
     mhcs_report_free(&report);
@@ -182,10 +227,11 @@ static void so_do_rows_of_more_paths_than_are_kept(void **unused)
     check("many paths", 3, 3 * MHCS_COLLECT_PATHS_MAX, 5);
 }
 
-/* Names of more sites than are kept, each once, in some order and over some collections. */
+/* Names of more sites than are kept, each once, in some order and over one to three collections. */
 static struct mhcs_collect *collect_many_sites(uint64_t *state)
 {
     enum { SITES = MHCS_COLLECT_SITES_MAX + 200, PARTS = 3 };
+    const size_t parts = 1 + pick(state, PARTS);
     struct mhcs_collect *part[PARTS], *merged = mhcs_collect_new();
     static size_t order[SITES];
 
@@ -197,8 +243,10 @@ static struct mhcs_collect *collect_many_sites(uint64_t *state)
 
         snprintf(sample.name, sizeof(sample.name), "layers.%zu.hc_attn_fn", order[i]);
         sample.record.site_name = sample.name;
+        sample.record.site = (int32_t)order[i];
+        sample.record.padded = false;
         sample.record.result = &sample.result;
-        assert_int_equal(mhcs_collect_row(part[pick(state, PARTS)], &sample.record), 0);
+        assert_int_equal(mhcs_collect_row(part[pick(state, parts)], &sample.record), 0);
     }
     for (size_t i = 0; i < PARTS; i++) {
         assert_int_equal(mhcs_collect_merge(merged, part[i]), 0);
@@ -212,7 +260,7 @@ static void which_sites_are_kept_does_not_depend_on_their_order(void **unused)
     uint64_t state = test_seed("many sites");
 
     make_samples(&state, 1, 2);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         struct mhcs_collect *one = collect_many_sites(&state), *other = collect_many_sites(&state);
 
         assert_int_equal(one->sites, MHCS_COLLECT_SITES_MAX);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/report/one_row.h"
 #include "tests/report/random.h"
 #include "tools/report/timeline.h"
 
@@ -33,9 +34,11 @@ static void make_rows(uint64_t *state, struct row *rows, double seconds)
 static void add(struct mhcs_timeline *timeline, const struct row *row)
 {
     struct mhcs_timeline_bin *bin;
+    struct mhcs_look look;
 
+    look_at_one_row(&look, (double)row->rel, row->expected, false);
     assert_int_equal(mhcs_timeline_find(timeline, row->time, &bin), 0);
-    mhcs_moment_add(&bin->moment[MHCS_DECODE][MHCS_OPERANDS], row->rel, row->expected);
+    mhcs_moment_add(&bin->moment[MHCS_DECODE][MHCS_OPERANDS], &look);
 }
 
 static void assert_same(const struct mhcs_timeline *a, const struct mhcs_timeline *b)
@@ -128,7 +131,8 @@ static void bins_are_as_short_as_their_number_allows(void **unused)
     static const int64_t spans[] = {1000, 2000000000, 3700000000000, INT64_MAX / 2};
 
     for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
-        const struct row rows[] = {{.time = 123456789}, {.time = 123456789 + spans[i]}};
+        const struct row rows[] = {{.time = 123456789, .expected = NAN},
+                                   {.time = 123456789 + spans[i], .expected = NAN}};
         struct mhcs_timeline timeline;
 
         mhcs_timeline_init(&timeline);

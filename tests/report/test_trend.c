@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/report/one_row.h"
 #include "tests/report/random.h"
 #include "tools/report/samples.h"
 #include "tools/report/trend.h"
@@ -42,6 +43,7 @@ static void feed(struct mhcs_timeline *timeline, uint64_t *state, double (*ratio
     mhcs_timeline_init(timeline);
     for (int i = 0; i < ROWS; i++) {
         struct mhcs_timeline_bin *bin;
+        struct mhcs_look look;
         double squares = 0;
 
         for (int c = 0; c < 24; c++) {
@@ -50,8 +52,8 @@ static void feed(struct mhcs_timeline *timeline, uint64_t *state, double (*ratio
             squares += g * g / 24;
         }
         assert_int_equal(mhcs_timeline_find(timeline, BEGIN + i * STEP, &bin), 0);
-        mhcs_moment_add(&bin->moment[MHCS_DECODE][MHCS_OPERANDS],
-                        (float)(1e-3 * ratio((double)i / ROWS) * sqrt(squares)), 1e-3);
+        look_at_one_row(&look, 1e-3 * ratio((double)i / ROWS) * sqrt(squares), 1e-3, false);
+        mhcs_moment_add(&bin->moment[MHCS_DECODE][MHCS_OPERANDS], &look);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/report/one_row.h"
 #include "tests/report/random.h"
 #include "tools/report/verdict.h"
 
@@ -183,13 +184,9 @@ static void rows_without_an_expectation_never_pass(void **unused)
 
 static void add_wrong(struct mhcs_evidence *group, int rows)
 {
-    const struct mhcs_look look = {.defined = true,
-                                   .expected = 2.4e-3,
-                                   .rel = 0.3,
-                                   .excess = pow(0.3 / 2.4e-3, 2),
-                                   .wrong = true,
-                                   .place = {.off = 1}};
+    struct mhcs_look look;
 
+    look_at_one_row(&look, 0.3, 2.4e-3, true);
     for (int r = 0; r < rows; r++)
         mhcs_evidence_add(group, &look);
 }

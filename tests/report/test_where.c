@@ -14,17 +14,19 @@
 static void sample_call(struct mhcs_where *where, uint64_t *state, int32_t tokens, int32_t rows,
                         bool (*wrong)(int32_t row, int32_t tokens))
 {
+    struct mhcs_places places = {.tokens = tokens};
+
     for (int32_t i = 0; i < rows; i++) {
         const int32_t begin = (int32_t)((int64_t)i * tokens / rows);
         const int32_t end = (int32_t)((int64_t)(i + 1) * tokens / rows);
         const int32_t row = begin + (int32_t)pick(state, (size_t)(end - begin));
-        const struct mhcs_place place = {.row = row,
-                                         .tokens = tokens,
-                                         .off = wrong(row, tokens) ? 6 : 0,
-                                         .wrong = MHCS_WRONG_FEW};
+        const bool off = wrong(row, tokens);
 
-        mhcs_where_add(where, &place);
+        places.place[places.count++] =
+            (struct mhcs_place){.row = row, .off = off ? 6 : 0, .wrong = MHCS_WRONG_FEW};
+        places.off += off;
     }
+    mhcs_where_add(where, &places);
 }
 
 static bool is_odd(int32_t row, int32_t tokens)
@@ -104,7 +106,9 @@ static void two_rows_make_no_pattern(void **unused)
     for (int call = 0; call < 100; call++)
         sample_call(&where, &state, 1000, 32, is_never);
     for (int32_t row = 33; row < 1000; row += 900 / 32 * 32)
-        mhcs_where_add(&where, &(struct mhcs_place){.row = row, .tokens = 1000, .off = 1});
+        mhcs_where_add(
+            &where, &(struct mhcs_places){
+                        .tokens = 1000, .count = 1, .off = 1, .place = {{.row = row, .off = 1}}});
     assert_int_equal(mhcs_where_off(&where), 2);
     assert_int_equal(mhcs_where_pattern(&where).kind, MHCS_ANYWHERE);
 }

@@ -47,6 +47,7 @@ struct mhcs_line {
  * totals alone. */
 #define MHCS_SITE_LINE_BYTES   64
 #define MHCS_COLLECT_SITES_MAX 1024
+#define MHCS_COLLECT_RECENT    128 /* more than a model's sites */
 #define MHCS_SITE_MEMBERS(X)                                                                       \
     X(char, role, [8], greatest)                     /* attn, ffn, head; "": unknown */            \
     X(int16_t, layer, , largest)                     /* -1: unknown */                             \
@@ -103,7 +104,7 @@ struct mhcs_collect {
     void *site_tree; /* tsearch(3) by name */
     struct mhcs_site_line *site[MHCS_COLLECT_SITES_MAX];
     size_t sites;
-    struct mhcs_site_line *last_site; /* of the row before; NULL: none */
+    struct mhcs_site_line *recent[MHCS_COLLECT_RECENT]; /* see keep.c */
     struct mhcs_path_line *path[MHCS_COLLECT_PATHS_MAX];
     size_t paths;
     const char *file;   /* that the next rows are from; of rows that are kept */

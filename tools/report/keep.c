@@ -106,7 +106,7 @@ static bool make_room_for_site(struct mhcs_collect *collect, const struct mhcs_s
     mhcs_keep_not(collect, site);
     tdelete(site, &collect->site_tree, compare_names);
     site_free(site);
-    collect->last_site = NULL;
+    memset(collect->recent, 0, sizeof(collect->recent));
     collect->site[greatest] = collect->site[--collect->sites];
     return true;
 }
@@ -141,25 +141,28 @@ int mhcs_keep_site_like(struct mhcs_collect *collect, const struct mhcs_site_lin
 /* Whether a row says of its site what is known of it already. */
 static bool is_site(const struct mhcs_site_line *site, const struct mhcs_record *record)
 {
-    return !strcmp(site->name, record->site_name) && site->layer == record->layer &&
+    return site && site->layer == record->layer && !strcmp(site->name, record->site_name) &&
            !strcmp(site->role, record->role ? record->role : "");
 }
 
+/* A trace numbers its sites: where the last row with that number, of whatever trace, was counted is
+ * looked at first. */
 int mhcs_keep_site(struct mhcs_collect *collect, const struct mhcs_record *record,
                    struct mhcs_site_line **ret_site)
 {
+    struct mhcs_site_line **recent = &collect->recent[(uint32_t)record->site % MHCS_COLLECT_RECENT];
     struct mhcs_site_line like = {.layer = record->layer};
     int ret;
 
-    *ret_site = collect->last_site;
-    if (*ret_site && is_site(*ret_site, record)) /* as mostly: rows of one call */
+    *ret_site = *recent;
+    if (is_site(*recent, record))
         return 0;
     snprintf(like.name, sizeof(like.name), "%s", record->site_name);
     snprintf(like.role, sizeof(like.role), "%s", record->role ? record->role : "");
     ret = mhcs_keep_site_like(collect, &like, ret_site);
     if (!ret && *ret_site)
         ret = mhcs_merge_site(*ret_site, &like);
-    collect->last_site = *ret_site;
+    *recent = *ret_site;
     return ret;
 }
 

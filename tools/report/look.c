@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traits and wrong coefficients of one row. */
+/* The sizes of errors, traits and wrong coefficients of a run. */
 #include "tools/report/look.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kernels/mhc_math.h"
-#include "tools/report/noise.h"
-#include "tools/report/stats.h"
-#include "tools/report/totals.h"
+_Static_assert(MHCS_RUN_ROWS <= MHCS_PLACES && MHCS_RUN_ROWS <= MHCS_ADDENDS_MAX, "a run fits");
 
 /* Two rows of coefficients. */
 struct pair {
@@ -17,78 +14,7 @@ struct pair {
     double rms; /* of the reference */
 };
 
-/* The reference is fp32, and its own rounding moves errors of exactly half an ulp a little. */
-#define HALF_ULP 0.505
-
-#define INLINE __attribute__((always_inline)) static inline
-
-INLINE void look_at_elements(struct mhcs_traits *traits, const struct pair *pair)
-{
-    const double sums = MHCS_FP32_SUMS * pair->rms;
-    uint64_t over_bf16 = 0, over_f16 = 0, errors = 0, inward = 0; /* as wide as what is compared */
-
-    for (uint32_t i = 0; i < pair->count; i++) {
-        const double c = pair->reference[i], difference = pair->production[i] - c;
-        const double error = fabs(difference);
-        const double half_bf16 = HALF_ULP / 128 * mhcs_power_f64(c); /* 8 significant bits */
-
-        over_bf16 += error > half_bf16 + sums;
-        over_f16 += error > half_bf16 / 8 + sums; /* 11 */
-        errors += difference != 0;
-        inward += difference * c < 0;
-    }
-    traits->elements = pair->count;
-    traits->over_bf16 = over_bf16;
-    traits->over_f16 = over_f16;
-    traits->errors = errors;
-    traits->inward = inward;
-}
-
-INLINE void look_at_bits(struct mhcs_traits *traits, const struct pair *pair)
-{
-    uint32_t coarse = 0, on_f16 = 0, on_bf16 = 0;
-
-    for (uint32_t i = 0; i < pair->count; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &pair->production[i], sizeof(bits));
-        coarse += (bits & ((1u << 5) - 1)) == 0;
-        on_f16 += (bits & ((1u << 13) - 1)) == 0;
-        on_bf16 += (bits & ((1u << 16) - 1)) == 0;
-    }
-    traits->out_f32 = pair->count;
-    traits->coarse = coarse;
-    traits->on_f16 = on_f16;
-    traits->on_bf16 = on_bf16;
-}
-
 /* ---- wrong rows ---- */
-
-static double unit_of(uint32_t out)
-{
-    return out == MHCS_BF16 ? MHCS_U_BF16 : out == MHCS_F16 ? MHCS_U_F16 : 0x1p-24;
-}
-
-/* !(<=): a NaN is off as well. */
-INLINE bool is_off(const struct pair *pair, uint32_t i, double limit, double half_ulp)
-{
-    const double c = pair->reference[i], error = fabs((double)pair->production[i] - c);
-
-    return !(error <= limit + half_ulp * mhcs_power_f64(c));
-}
-
-INLINE uint32_t find_off(const struct pair *pair, uint32_t out, double limit)
-{
-    const double half_ulp = 1.01 * unit_of(out);
-    uint64_t count = 0;
-    uint32_t off = 0;
-
-    for (uint32_t i = 0; i < pair->count; i++)
-        count += is_off(pair, i, limit, half_ulp);
-    for (uint32_t i = 0; i < pair->count && count > 0; i++)
-        off |= (uint32_t)is_off(pair, i, limit, half_ulp) << i;
-    return off;
-}
 
 static uint32_t find_nonfinite(const struct pair *pair)
 {
@@ -164,68 +90,128 @@ static enum mhcs_wrong kind_of(const struct pair *pair, uint32_t off, double lim
     return fabs(factor) < 0.5 ? MHCS_WRONG_UNRELATED : MHCS_WRONG_OTHER;
 }
 
-INLINE void look_for_wrong(struct mhcs_look *look, const struct pair *pair, uint32_t out,
-                           const struct mhcs_noise *noise)
+/* ---- a run ---- */
+
+/* Of one of the columns' rows. */
+static struct pair pair_at(const struct mhcs_view *view, uint32_t row)
 {
-    look->place.off = find_off(pair, out, MHCS_OFF_RATIO * noise->inner * pair->rms);
-    if (look->place.off != 0)
-        look->place.wrong = kind_of(pair, look->place.off, SAME * pair->rms);
+    const size_t at = (size_t)row * MHCS_COEFFICIENTS;
+
+    return (struct pair){.production = view->columns->raw[MHCS_PRODUCTION] + at,
+                         .reference = view->columns->raw[view->reference] + at,
+                         .count = view->coefficients,
+                         .rms = view->rms[row - view->begin]};
 }
 
-/* ---- a row ---- */
-
-/* Inlined for each number of coefficients, whose loops the compiler then unrolls. */
-INLINE void look_at(struct mhcs_look *look, const struct mhcs_record *record,
-                    enum mhcs_path reference, const struct mhcs_precision *precision,
-                    const uint32_t count)
+static bool can_be_off(const struct mhcs_view *view)
 {
-    const struct mhcs_row_result *result = record->result;
-    const struct pair pair = {result->raw[MHCS_PRODUCTION], result->raw[reference], count,
-                              mhcs_rms_of(result->raw[reference], count)};
-    struct mhcs_noise noise;
+    return !isnan(view->expected) && view->coefficients == MHCS_COEFFICIENTS;
+}
 
-    *look = (struct mhcs_look){
-        .defined = isfinite(result->against[reference].rel),
-        .nonfinite = reference == MHCS_OPERANDS && result->nonfinite == MHCS_NONFINITE_PRODUCTION,
-        .rel = result->against[reference].rel,
-        .expected = NAN,
-        .place = {.row = record->row, .tokens = record->tokens, .wrong = MHCS_WRONG_NONFINITE},
-    };
-    if (look->nonfinite)
-        look->place.off = find_nonfinite(&pair);
-    if (!look->defined)
-        return;
-    look_at_elements(&look->traits, &pair);
+static struct mhcs_place place_of(const struct mhcs_view *view, uint32_t row, bool defined,
+                                  bool nonfinite)
+{
+    const uint64_t counts = view->counts[row - view->begin];
+    struct mhcs_place place = {.row = view->columns->row[row], .wrong = MHCS_WRONG_NONFINITE};
+    const bool judged = defined && can_be_off(view);
+    struct pair pair;
+
+    if (judged ? mhcs_count_of(counts, MHCS_COUNT_OFF) == 0 : !nonfinite)
+        return place;
+    pair = pair_at(view, row);
+    place.off = judged ? mhcs_view_off(view, row) : find_nonfinite(&pair);
+    if (judged)
+        place.wrong = kind_of(&pair, place.off, SAME * pair.rms);
+    return place;
+}
+
+static void note_traits(struct mhcs_traits *traits, const struct mhcs_view *view, uint32_t rows,
+                        uint64_t counts, uint64_t low_bits)
+{
+    const struct mhcs_precision *precision = view->precision;
+
+    traits->elements = (uint64_t)rows * view->coefficients;
+    traits->over_bf16 = mhcs_count_of(counts, MHCS_COUNT_OVER_BF16);
+    traits->over_f16 = mhcs_count_of(counts, MHCS_COUNT_OVER_F16);
+    traits->errors = mhcs_count_of(counts, MHCS_COUNT_ERRORS);
+    traits->inward = mhcs_count_of(counts, MHCS_COUNT_INWARD);
     if (!precision)
         return;
-    look->reduced = precision->reduced;
-    look->traits.out_f16 = precision->out == MHCS_F16 ? count : 0;
-    if (precision->out == MHCS_F32)
-        look_at_bits(&look->traits, &pair);
-    if (precision->fn != MHCS_F32 && reference == MHCS_OPERANDS)
-        look->traits.narrow = count;
-    if (!mhcs_noise_expected(precision, reference, count, &noise))
+    if (precision->fn != MHCS_F32 && view->reference == MHCS_OPERANDS)
+        traits->narrow = traits->elements;
+    if (precision->out == MHCS_F16)
+        traits->out_f16 = traits->elements;
+    if (precision->out != MHCS_F32)
         return;
-    look->expected = noise.high;
-    look->excess = look->rel / noise.high * (look->rel / noise.high);
-    look->rank = mhcs_size_rank(noise.high);
-    if (count == MHCS_COEFFICIENTS)
-        look_for_wrong(look, &pair, precision->out, &noise);
-    look->wrong = look->place.off != 0 && reference == MHCS_OPERANDS;
+    traits->out_f32 = traits->elements;
+    traits->coarse = mhcs_count_of(low_bits, MHCS_LOW_BITS_COARSE);
+    traits->on_f16 = mhcs_count_of(low_bits, MHCS_LOW_BITS_ON_F16);
+    traits->on_bf16 = mhcs_count_of(low_bits, MHCS_LOW_BITS_ON_BF16);
 }
 
-static MHCS_WIDE void look_at_row(struct mhcs_look *look, const struct mhcs_record *record,
-                                  enum mhcs_path reference, const struct mhcs_precision *precision)
+void mhcs_look_sizes(struct mhcs_look *look, const double *rel, double expected, const bool *wrong)
 {
-    if (mhcs_coefficients_of(record->result->raw[MHCS_OPERANDS]) == MHCS_COEFFICIENTS)
-        look_at(look, record, reference, precision, MHCS_COEFFICIENTS);
-    else
-        look_at(look, record, reference, precision, MHCS_COEFFICIENTS_HEAD);
+    const uint32_t rows = look->rows, judged = isnan(expected) ? 0 : rows;
+    const bool whole = look->traits.elements == (uint64_t)rows * MHCS_COEFFICIENTS;
+    uint32_t rest = 0;
+
+    look->max = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const double ratio = rel[i] / expected;
+
+        look->square[i] = rel[i] * rel[i];
+        look->fourth[i] = rel[i] * rel[i] * rel[i] * rel[i];
+        look->q[i] = ratio * ratio;
+        look->q_square[i] = look->q[i] * look->q[i];
+        look->max = (float)rel[i] > look->max ? (float)rel[i] : look->max;
+    }
+    look->wrong = 0;
+    for (uint32_t i = 0; i < judged; i++) {
+        look->wrong += wrong[i];
+        look->q_rest[rest] = look->q[i];
+        rest += !wrong[i] && whole;
+    }
+    mhcs_addends_init(&look->squares, look->square, rows);
+    mhcs_addends_init(&look->fourths, look->fourth, rows);
+    mhcs_addends_init(&look->excess, look->q, judged);
+    mhcs_addends_init(&look->excess_squares, look->q_square, judged);
+    mhcs_addends_init(&look->rest, look->q_rest, rest);
+    look->rank = judged > 0 ? mhcs_size_rank(expected) : 0;
 }
 
-/* clang gives a function that is built more than once no name that other files could call. */
-void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
-                  enum mhcs_path reference, const struct mhcs_precision *precision)
+void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_view *view,
+                  const struct mhcs_run *run)
 {
-    look_at_row(ret_look, record, reference, precision);
+    const struct mhcs_columns *columns = view->columns;
+    const float *metric = columns->metric[view->reference][MHCS_METRIC(rel)];
+    const bool operands = view->reference == MHCS_OPERANDS;
+    struct mhcs_look *look = ret_look;
+    struct mhcs_places *places = &look->places;
+    uint64_t counts = 0, low_bits = 0;
+    double rel[MHCS_RUN_ROWS];
+    bool wrong[MHCS_RUN_ROWS];
+
+    memset(look, 0, offsetof(struct mhcs_look, places.place));
+    places->tokens = run->record->tokens;
+    for (uint32_t row = run->begin; row < run->begin + run->rows; row++) {
+        const bool defined = isfinite(metric[row]);
+        const bool nonfinite = operands && columns->nonfinite[row] == MHCS_NONFINITE_PRODUCTION;
+        struct mhcs_place *place = &places->place[places->count];
+
+        if (!defined && !nonfinite)
+            continue;
+        look->nonfinite += nonfinite;
+        *place = place_of(view, row, defined, nonfinite);
+        places->off += place->off != 0;
+        places->count++;
+        if (!defined)
+            continue;
+        counts += view->counts[row - view->begin];
+        low_bits += view->low_bits[row - view->begin];
+        wrong[look->rows] = place->off != 0 && operands;
+        rel[look->rows++] = (double)metric[row];
+    }
+    note_traits(&look->traits, view, look->rows, counts, low_bits);
+    look->reduced = view->precision && view->precision->reduced;
+    mhcs_look_sizes(look, rel, view->expected, wrong);
 }

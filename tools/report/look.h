@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one row shows of its error, against one reference: worked out once, then added to every
- * group that the row belongs to. */
+/* What the rows of a run show of their errors, against one reference: worked out once, then added
+ * to every group that the rows belong to. */
 #ifndef MHCS_REPORT_LOOK_H
 #define MHCS_REPORT_LOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shadow/path.h"
-#include "shadow/trace/trace.h"
 #include "tools/report/classify.h"
+#include "tools/report/exact.h"
+#include "tools/report/view.h"
 #include "tools/report/where.h"
 
+/* Not to be copied: it points into itself. */
 struct mhcs_look {
-    bool defined;    /* rel is finite; else nothing below but nonfinite and place is set */
-    bool nonfinite;  /* production is not finite; reference and x are */
-    double expected; /* rms rel that the declared path predicts; NaN: not known */
-    bool reduced;    /* it allows partial sums in the output's type */
-    double rel;
-    double excess; /* q = (rel / expected)^2 */
-    uint32_t rank; /* coarsest class that the path predicts */
+    uint32_t rows;      /* whose rel is finite: all below is of them alone, but for places */
+    uint32_t nonfinite; /* rows: production is not finite; reference and x are */
+    bool reduced;       /* the declared path allows partial sums in the output's type */
+    uint32_t rank;      /* coarsest class that it predicts */
     struct mhcs_traits traits;
-    struct mhcs_place place; /* off: the coefficients that rounding does not explain */
-    bool wrong;              /* some are, against the operands: arithmetic, not weights */
+    float max;      /* of rel */
+    uint32_t wrong; /* rows: some coefficients are off, against the operands: not due to weights */
+    struct mhcs_addends squares, fourths;       /* of rel */
+    struct mhcs_addends excess, excess_squares; /* q = (rel / expected)^2; empty if not known */
+    struct mhcs_addends rest;  /* q of rows of 24 coefficients none of which is wrong */
+    struct mhcs_places places; /* off: the coefficients that rounding does not explain */
+    double square[MHCS_RUN_ROWS], fourth[MHCS_RUN_ROWS]; /* the addends' values */
+    double q[MHCS_RUN_ROWS], q_square[MHCS_RUN_ROWS], q_rest[MHCS_RUN_ROWS];
 };
-
-/* `precision`: the declared path, NULL: unknown. */
-void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_record *record,
-                  enum mhcs_path reference, const struct mhcs_precision *precision);
-
-/* A coefficient is off if its error is more than half an ulp of the output's format and this many
- * times what else is expected, over the row's rms. Rounding of operands and partial sums follows
- * the size of a coefficient's products, which may be ten times that of its neighbours and cancel:
- * hence so many. Of rows with 24 coefficients; a head's own norm is too small too often. */
-#define MHCS_OFF_RATIO 64.0
+/* The run is one of the view's. */
+void mhcs_look_at(struct mhcs_look *ret_look, const struct mhcs_view *view,
+                  const struct mhcs_run *run);
+/* Works out all that follows from rel, expected (NaN: not known) and wrong[] of look->rows rows. */
+void mhcs_look_sizes(struct mhcs_look *look, const double *rel, double expected, const bool *wrong);
 
 #endif

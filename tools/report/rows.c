@@ -117,11 +117,11 @@ static bool is_padded(const struct mhcs_row_reader *rows, uint32_t row)
     return COLUMN(padded) && get_bool(COLUMN(padded), row);
 }
 
-const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row)
+/* All but result and check. */
+static void get_keys(struct mhcs_row_reader *rows, uint32_t row)
 {
     struct mhcs_record *record = &rows->record;
 
-    get_result(rows, row);
     *record = (struct mhcs_record){
         .time = get_int64(COLUMN(time), row),
         .call = get_int64(COLUMN(call), row),
@@ -136,37 +136,47 @@ const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t r
         .padded = is_padded(rows, row),
         .path = get_text(COLUMN(path), row, &rows->path),
         .checkpoint = has_checkpoint(rows, row),
-        .check = get_float(COLUMN(check), row),
-        .result = &rows->result,
     };
-    /* Not nullable in our schema; another writer's may be. */
+    /* Not nullable in our schema; another writer's may be, which mhcs_rows_path() knows too. */
     if (!record->site_name)
         record->site_name = "";
     if (!record->path)
         record->path = "";
-    return record;
 }
 
-void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
+const struct mhcs_record *mhcs_rows_get(struct mhcs_row_reader *rows, uint32_t row)
+{
+    get_keys(rows, row);
+    get_result(rows, row);
+    rows->record.check = get_float(COLUMN(check), row);
+    rows->record.result = &rows->result;
+    return &rows->record;
+}
+
+void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
                        struct mhcs_columns *ret_columns)
 {
-    const uint32_t left = rows->rows - row, limit = row + (left < most ? left : most);
     struct mhcs_columns *columns = ret_columns;
     const struct mhcs_row_metrics *m;
     uint32_t end = row + 1;
 
     columns->checkpoint = has_checkpoint(rows, row);
     columns->padded = is_padded(rows, row);
-    while (end < limit && has_checkpoint(rows, end) == columns->checkpoint &&
+    while (end < rows->rows && has_checkpoint(rows, end) == columns->checkpoint &&
            is_padded(rows, end) == columns->padded)
         end++;
     columns->rows = end - row;
     columns->raw[MHCS_PRODUCTION] = list_at(COLUMN(production), row);
     columns->raw[MHCS_OPERANDS] = list_at(COLUMN(operands), row);
     columns->raw[MHCS_CHECKPOINT] = list_at(COLUMN(checkpoint), row);
+#define VALUES(type, name) ((const type *)COLUMN(name)->values + row)
+    columns->defect[MHCS_PRODUCTION] = VALUES(float, defect_production);
+    columns->defect[MHCS_OPERANDS] = VALUES(float, defect_reference);
+    columns->check = VALUES(float, check);
+    columns->row = VALUES(int32_t, row);
+    columns->nonfinite = VALUES(int16_t, nonfinite);
 #define POINT(reference, name, member)                                                             \
-    columns->metric[reference][&(member) - (const float *)m] =                                     \
-        (const float *)COLUMN(name)->values + row;
+    columns->metric[reference][&(member) - (const float *)m] = VALUES(float, name);
 #define POINT_OPERANDS(name, type, when, member, doc)   POINT(MHCS_OPERANDS, name, member)
 #define POINT_CHECKPOINT(name, type, when, member, doc) POINT(MHCS_CHECKPOINT, name, member)
     m = &rows->result.against[MHCS_OPERANDS];
@@ -175,6 +185,7 @@ void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_
     m = &rows->result.against[MHCS_CHECKPOINT];
     MHCS_TRACE_METRICS(POINT_CHECKPOINT, checkpoint, CHECKPOINT, (*m))
     MHCS_TRACE_MORE_METRICS(POINT_CHECKPOINT, checkpoint, CHECKPOINT, (*m))
+#undef VALUES
 #undef POINT
 #undef POINT_OPERANDS
 #undef POINT_CHECKPOINT
@@ -182,15 +193,84 @@ void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_
 
 void mhcs_record_columns(const struct mhcs_record *record, struct mhcs_columns *ret_columns)
 {
+    static const int16_t nonfinite[] = {0, 1, 2, 3, 4, 5, 6, 7}; /* enum mhcs_nonfinite bits */
     const struct mhcs_row_result *result = record->result;
     struct mhcs_columns *columns = ret_columns;
 
     columns->rows = 1;
     columns->checkpoint = record->checkpoint;
     columns->padded = record->padded;
+    columns->check = &record->check;
+    columns->row = &record->row;
+    columns->nonfinite = &nonfinite[result->nonfinite & 7];
     for (int path = 0; path < MHCS_PATHS; path++) {
         columns->raw[path] = result->raw[path];
+        columns->defect[path] = &result->defect[path];
         for (size_t i = 0; i < MHCS_METRICS; i++)
             columns->metric[path][i] = (const float *)&result->against[path] + i;
     }
+}
+
+/* ---- runs ---- */
+
+/* How many texts from `row` on, at most `most`, are the same: 1 or more. */
+static uint32_t same_texts(const struct mhcs_column *column, uint32_t row, uint32_t most)
+{
+    const char *text = (const char *)column->values + column->offsets[row];
+    const int32_t length = column->offsets[row + 1] - column->offsets[row];
+    const bool valid = mhcs_column_valid(column, row);
+    uint32_t count = 1;
+
+    while (count < most && mhcs_column_valid(column, row + count) == valid &&
+           column->offsets[row + count + 1] - column->offsets[row + count] == length)
+        count++;
+    /* Mostly they are if their lengths are: then each stands behind its like. */
+    if (!memcmp(text, text + length, (size_t)length * (count - 1)))
+        return count;
+    for (most = count, count = 1; count < most; count++)
+        if (memcmp(text, text + (size_t)length * count, (size_t)length) != 0)
+            break;
+    return count;
+}
+
+static bool is_alike(const struct mhcs_row_reader *rows, uint32_t a, uint32_t b)
+{
+    return get_int64(COLUMN(time), a) == get_int64(COLUMN(time), b) &&
+           get_int32(COLUMN(site), a) == get_int32(COLUMN(site), b) &&
+           get_int32(COLUMN(tokens), a) == get_int32(COLUMN(tokens), b) &&
+           get_int16(COLUMN(layer), a) == get_int16(COLUMN(layer), b) &&
+           mhcs_column_valid(COLUMN(layer), a) == mhcs_column_valid(COLUMN(layer), b) &&
+           get_int16(COLUMN(device), a) == get_int16(COLUMN(device), b) &&
+           get_bool(COLUMN(graph), a) == get_bool(COLUMN(graph), b);
+}
+
+void mhcs_rows_run(struct mhcs_row_reader *rows, uint32_t first, const struct mhcs_columns *columns,
+                   uint32_t begin, uint32_t most, struct mhcs_run *ret_run)
+{
+    const uint32_t row = first + begin, limit = most < MHCS_RUN_ROWS ? most : MHCS_RUN_ROWS;
+    uint32_t count = 1;
+
+    while (count < limit && is_alike(rows, row, row + count))
+        count++;
+    count = same_texts(COLUMN(path), row, count);
+    count = same_texts(COLUMN(site_name), row, count);
+    count = same_texts(COLUMN(role), row, count);
+    get_keys(rows, row);
+    *ret_run = (struct mhcs_run){
+        .record = &rows->record, .columns = columns, .begin = begin, .rows = count};
+}
+
+const char *mhcs_rows_path(struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
+                           uint32_t *ret_count)
+{
+    const uint32_t coefficients = mhcs_coefficients_of(list_at(COLUMN(operands), row));
+    const uint32_t limit = same_texts(COLUMN(path), row, most);
+    const char *path = get_text(COLUMN(path), row, &rows->path);
+    uint32_t count = 1;
+
+    while (count < limit &&
+           mhcs_coefficients_of(list_at(COLUMN(operands), row + count)) == coefficients)
+        count++;
+    *ret_count = count;
+    return path ? path : "";
 }

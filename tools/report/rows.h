@@ -3,6 +3,8 @@
 #ifndef MHCS_REPORT_ROWS_H
 #define MHCS_REPORT_ROWS_H
 
+#include <math.h>
+
 #include "shadow/trace/columns.h"
 #include "shadow/trace/trace.h"
 
@@ -43,12 +45,38 @@ struct mhcs_columns {
     bool checkpoint, padded;
     const float *raw[MHCS_PATHS];                  /* [rows][24] */
     const float *metric[MHCS_PATHS][MHCS_METRICS]; /* [rows]; [MHCS_PRODUCTION] unused */
+    const float *defect[MHCS_PATHS];               /* [rows]; [MHCS_CHECKPOINT] unused */
+    const float *check;                            /* these too, as in struct mhcs_record */
+    const int32_t *row;
+    const int16_t *nonfinite;
 };
-/* The rows from `row` on, as many as are alike, and at most `most`; good until the batch is gone.
- */
-void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
+/* The rows from `row` on, as many as are alike; good until the batch is gone. */
+void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
                        struct mhcs_columns *ret_columns);
 /* One row. */
 void mhcs_record_columns(const struct mhcs_record *record, struct mhcs_columns *ret_columns);
+
+/* Consecutive rows that differ in their token row and figures alone, as those of a call do. */
+struct mhcs_run {
+    const struct mhcs_record *record; /* what they share: all but call, row, check and result */
+    const struct mhcs_columns *columns;
+    uint32_t begin, rows; /* which of the columns' rows they are */
+};
+#define MHCS_RUN_ROWS 32
+/* The rows of `columns`, which begin with row `first`, from `begin` on: as many as are alike, and
+ * at most MHCS_RUN_ROWS and `most`. Good until the next call of this or mhcs_rows_get(). */
+void mhcs_rows_run(struct mhcs_row_reader *rows, uint32_t first, const struct mhcs_columns *columns,
+                   uint32_t begin, uint32_t most, struct mhcs_run *ret_run);
+/* The declared path of a row, and how many rows from it on, at most `most`, share that and the
+ * number of coefficients. Good until the next call of this or mhcs_rows_get(). */
+const char *mhcs_rows_path(struct mhcs_row_reader *rows, uint32_t row, uint32_t most,
+                           uint32_t *ret_count);
+
+/* A head site has 4 coefficients, the rest of its lists is NaN. `raw` of the operands reference. */
+static inline uint32_t mhcs_coefficients_of(const float *raw)
+{
+    return isfinite(raw[0]) && isnan(raw[MHCS_COEFFICIENTS_HEAD]) ? MHCS_COEFFICIENTS_HEAD
+                                                                  : MHCS_COEFFICIENTS;
+}
 
 #endif

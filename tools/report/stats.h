@@ -7,17 +7,6 @@
 
 #include "tools/report/exact.h"
 
-/* rms of a row's coefficients, a multiple of four. Four sums, which a processor adds at once. */
-static inline double mhcs_rms_of(const float *values, uint32_t count)
-{
-    double sum[4] = {0};
-
-    for (uint32_t i = 0; i < count; i += 4)
-        for (uint32_t j = 0; j < 4; j++)
-            sum[j] += (double)values[i + j] * (double)values[i + j];
-    return sqrt((sum[0] + sum[1] + sum[2] + sum[3]) / count);
-}
-
 /* ---- histogram of non-negative floats ----
  * Each octave is cut into 32 equal steps, which are the leading bits of the float itself: no
  * logarithm, so no machine puts a value on another side of an edge. A bucket's middle is within

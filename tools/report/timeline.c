@@ -128,16 +128,14 @@ int64_t mhcs_timeline_start(const struct mhcs_timeline *timeline, int64_t index)
     return index * (INT64_C(1) << timeline->shift);
 }
 
-void mhcs_moment_add(struct mhcs_moment *moment, float rel, double expected)
+void mhcs_moment_add(struct mhcs_moment *moment, const struct mhcs_look *look)
 {
-    const double ratio = (double)rel / expected;
-
-    moment->rows++;
-    if (rel > moment->max)
-        moment->max = rel;
-    mhcs_exact_add(&moment->rel_squares, (double)rel * rel);
-    if (!isnan(ratio))
-        mhcs_moments_add(&moment->excess, ratio * ratio);
+    moment->rows += look->rows;
+    moment->nonfinite += look->nonfinite;
+    if (look->max > moment->max)
+        moment->max = look->max;
+    mhcs_exact_add_all(&moment->rel_squares, &look->squares);
+    mhcs_moments_add_all(&moment->excess, &look->excess, &look->excess_squares);
 }
 
 double mhcs_moment_rms(const struct mhcs_moment *moment)

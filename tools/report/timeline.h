@@ -8,6 +8,7 @@
 #ifndef MHCS_REPORT_TIMELINE_H
 #define MHCS_REPORT_TIMELINE_H
 
+#include "tools/report/look.h"
 #include "tools/report/phase.h"
 #include "tools/report/stats.h"
 
@@ -48,7 +49,7 @@ const struct mhcs_timeline_bin *mhcs_timeline_bin(const struct mhcs_timeline *ti
                                                   int64_t index);
 int64_t mhcs_timeline_start(const struct mhcs_timeline *timeline, int64_t index); /* unix ns */
 
-void mhcs_moment_add(struct mhcs_moment *moment, float rel, double expected); /* NaN: none known */
+void mhcs_moment_add(struct mhcs_moment *moment, const struct mhcs_look *look);
 void mhcs_moment_merge(struct mhcs_moment *moment, const struct mhcs_moment *other);
 double mhcs_moment_rms(const struct mhcs_moment *moment); /* NaN: no rows */
 

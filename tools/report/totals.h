@@ -6,10 +6,9 @@
 
 #include "tools/report/collect.h"
 #include "tools/report/rows.h"
+#include "tools/report/view.h"
 
 void mhcs_totals_add(struct mhcs_collect *collect, const struct mhcs_columns *columns);
-
-/* A head site has 4 coefficients, the rest of its lists is NaN. `raw` of the operands reference. */
-uint32_t mhcs_coefficients_of(const float *raw);
+void mhcs_totals_ulps(struct mhcs_collect *collect, const struct mhcs_view *view);
 
 #endif

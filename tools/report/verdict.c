@@ -11,23 +11,16 @@
 void mhcs_evidence_add(struct mhcs_evidence *evidence, const struct mhcs_look *look)
 {
     evidence->nonfinite += look->nonfinite;
-    if (look->defined || look->nonfinite)
-        mhcs_where_add(&evidence->where, &look->place);
-    if (!look->defined)
-        return;
-    evidence->rows++;
-    mhcs_exact_add(&evidence->rel_squares, look->rel * look->rel);
-    mhcs_exact_add(&evidence->rel_fourths, look->rel * look->rel * look->rel * look->rel);
+    mhcs_where_add(&evidence->where, &look->places);
+    evidence->rows += look->rows;
+    mhcs_exact_add_all(&evidence->rel_squares, &look->squares);
+    mhcs_exact_add_all(&evidence->rel_fourths, &look->fourths);
     mhcs_traits_merge(&evidence->traits, &look->traits);
-    evidence->reduced += look->reduced;
-    if (isnan(look->expected))
-        return;
-    mhcs_moments_add(&evidence->excess, look->excess);
+    evidence->reduced += look->reduced ? look->rows : 0;
+    mhcs_moments_add_all(&evidence->excess, &look->excess, &look->excess_squares);
     evidence->wrong += look->wrong;
-    if (!look->wrong && look->traits.elements == MHCS_COEFFICIENTS) {
-        evidence->rest_rows++;
-        mhcs_exact_add(&evidence->rest, look->excess);
-    }
+    evidence->rest_rows += look->rest.count;
+    mhcs_exact_add_all(&evidence->rest, &look->rest);
     if (look->rank > evidence->expected_rank)
         evidence->expected_rank = look->rank;
 }

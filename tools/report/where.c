@@ -8,27 +8,23 @@
 
 static const int32_t tails[MHCS_WHERE_TAILS] = {16, 32, 64, 128}; /* powers of two */
 
-static void add_row(struct mhcs_where *where, uint32_t row, int32_t tokens, bool off)
+static uint32_t row_of(const struct mhcs_place *place)
 {
-    const uint32_t tile = row / MHCS_WHERE_TILE;
-
-    where->tile[tile < MHCS_WHERE_TILES ? tile : MHCS_WHERE_TILES - 1]++;
-    where->rows[row % MHCS_WHERE_PERIOD]++;
-    where->off[row % MHCS_WHERE_PERIOD] += off;
-    for (int i = 0; i < MHCS_WHERE_TAILS; i++)
-        if (tokens > 0 && row >= (uint32_t)(tokens & -tails[i])) {
-            where->tail_rows[i]++;
-            where->tail_off[i] += off;
-        }
+    return place->row > 0 ? (uint32_t)place->row : 0;
 }
 
-void mhcs_where_add(struct mhcs_where *where, const struct mhcs_place *place)
+static bool in_tail(uint32_t row, int32_t tokens, int i)
 {
-    const uint32_t row = place->row > 0 ? (uint32_t)place->row : 0;
+    return tokens > 0 && row >= (uint32_t)(tokens & -tails[i]);
+}
 
-    add_row(where, row, place->tokens, place->off != 0);
-    if (place->off == 0)
-        return;
+static void add_off(struct mhcs_where *where, const struct mhcs_place *place, int32_t tokens)
+{
+    const uint32_t row = row_of(place);
+
+    where->off[row % MHCS_WHERE_PERIOD]++;
+    for (int i = 0; i < MHCS_WHERE_TAILS; i++)
+        where->tail_off[i] += in_tail(row, tokens, i);
     where->wrong[place->wrong]++;
     for (int i = 0; i < MHCS_COEFFICIENTS; i++)
         where->coefficient[i] += place->off >> i & 1;
@@ -36,6 +32,25 @@ void mhcs_where_add(struct mhcs_where *where, const struct mhcs_place *place)
         where->last = row;
     if (INT32_MAX - row > where->first_down)
         where->first_down = INT32_MAX - row;
+}
+
+void mhcs_where_add(struct mhcs_where *where, const struct mhcs_places *places)
+{
+    uint64_t tail_rows[MHCS_WHERE_TAILS] = {0};
+
+    for (uint32_t p = 0; p < places->count; p++) {
+        const uint32_t row = row_of(&places->place[p]), tile = row / MHCS_WHERE_TILE;
+
+        where->tile[tile < MHCS_WHERE_TILES ? tile : MHCS_WHERE_TILES - 1]++;
+        where->rows[row % MHCS_WHERE_PERIOD]++;
+        for (int i = 0; i < MHCS_WHERE_TAILS; i++)
+            tail_rows[i] += in_tail(row, places->tokens, i);
+    }
+    for (int i = 0; i < MHCS_WHERE_TAILS; i++)
+        where->tail_rows[i] += tail_rows[i];
+    for (uint32_t p = 0; p < places->count && places->off > 0; p++)
+        if (places->place[p].off != 0)
+            add_off(where, &places->place[p], places->tokens);
 }
 
 void mhcs_where_merge(struct mhcs_where *where, const struct mhcs_where *other)

@@ -30,9 +30,16 @@ enum mhcs_wrong {
 
 /* Of one row. */
 struct mhcs_place {
-    int32_t row, tokens;
+    int32_t row;
     uint32_t off; /* bit mask of the wrong coefficients; 0: the row is fine */
     enum mhcs_wrong wrong;
+};
+/* Of rows in calls of so many token rows. */
+#define MHCS_PLACES 32
+struct mhcs_places {
+    int32_t tokens;
+    uint32_t count, off; /* and how many are not fine */
+    struct mhcs_place place[MHCS_PLACES];
 };
 
 #define MHCS_WHERE_PERIOD 32
@@ -50,7 +57,7 @@ struct mhcs_where {
     uint32_t last, first_down; /* wrong token rows: the last one; INT32_MAX less the first one */
 };
 
-void mhcs_where_add(struct mhcs_where *where, const struct mhcs_place *place);
+void mhcs_where_add(struct mhcs_where *where, const struct mhcs_places *places);
 void mhcs_where_merge(struct mhcs_where *where, const struct mhcs_where *other);
 uint64_t mhcs_where_off(const struct mhcs_where *where);
 enum mhcs_wrong mhcs_where_wrong(const struct mhcs_where *where); /* the most frequent kind */

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graphs.h"
 
-#include <sched.h>
-#include <stdatomic.h>
-#include <time.h>
-
-#include "child.h"
-#include "shadow/engine.h"
+#include "rig.h"
 #include "shadow/graph.h"
-
-#define SECONDS 60
 
 static unsigned destroyed;
 
@@ -99,32 +92,9 @@ CUgraph graphs_of_calls(struct work *work, uint32_t first, uint32_t count)
     return graphs_end(work->stream);
 }
 
-static bool all_slots_are_free(void)
-{
-    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
-        struct mhcs_engine *const engine = mhcs_engine_hold_at(i);
-        bool free = true;
-
-        if (engine) {
-            free = mhcs_engine_state(engine) != MHCS_ENGINE_ARMED ||
-                   atomic_load(&engine->pool.free) == UINT64_MAX;
-            mhcs_engine_let_go(engine);
-        }
-        if (!free) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void graphs_launch_and_wait(CUgraphExec exec, CUstream stream)
 {
-    const time_t deadline = time(NULL) + SECONDS;
-
     graphs_launch(exec, stream);
     CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);
-    while (!all_slots_are_free()) {
-        CHILD_MUST(time(NULL) < deadline);
-        sched_yield();
-    }
+    rig_wait_for_slots();
 }

@@ -9,13 +9,16 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shadow/engine.h"
 #include "shadow/log.h"
 #include "shadow/path.h"
 #include "shadow/trace/trace.h"
@@ -180,6 +183,31 @@ CUstream rig_stream(void)
     return stream;
 }
 
+static bool all_slots_are_free(void)
+{
+    for (uint32_t i = 0; i < MHCS_ENGINES_MAX; i++) {
+        struct mhcs_engine *const engine = mhcs_engine_hold_at(i);
+        bool free = true;
+
+        if (engine) {
+            free = mhcs_engine_state(engine) != MHCS_ENGINE_ARMED ||
+                   atomic_load(&engine->pool.free) == UINT64_MAX;
+            mhcs_engine_let_go(engine);
+        }
+        if (!free) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void rig_wait_for_slots(void)
+{
+    while (!all_slots_are_free()) {
+        sched_yield();
+    }
+}
+
 void rig_calls(struct rig *rig)
 {
     struct work work;
@@ -265,11 +293,4 @@ void rig_check_rows(const struct rig *rig, const struct trace *trace, uint32_t e
         }
         assert_int_equal(of_call, RIG_ROWS);
     }
-}
-
-bool rig_order_is(const char *name)
-{
-    const char *order = getenv("SIMCUDA_ORDER");
-
-    return strncmp(order ? order : "lazy", name, strlen(name)) == 0;
 }

@@ -129,18 +129,15 @@ static bool has_reference(const struct mhcs_comparison *comparison, enum mhcs_pa
 static void print_references(const struct mhcs_comparison *comparison, bool all,
                              const struct mhcs_change **sorted)
 {
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            const bool in_a = has_reference(comparison, r, 0),
-                       in_b = has_reference(comparison, r, 1);
+    MHCS_FOR_EACH_REFERENCE(r) {
+        const bool in_a = has_reference(comparison, r, 0), in_b = has_reference(comparison, r, 1);
 
-            if (in_a && in_b)
-                print_reference(comparison, r, all, sorted);
-            else if (in_a || in_b)
-                printf("\nErrors against the %s: %c alone has them.\n", mhcs_reference_name(r),
-                       in_a ? 'A' : 'B');
-        }
+        if (in_a && in_b)
+            print_reference(comparison, r, all, sorted);
+        else if (in_a || in_b)
+            printf("\nErrors against the %s: %c alone has them.\n", mhcs_reference_name(r),
+                   in_a ? 'A' : 'B');
+    }
 }
 
 #define ONLY_SHOWN 12

@@ -127,10 +127,9 @@ static int add_run(struct mhcs_collect *collect, const struct block *block,
         return ret;
     *ret_site = groups.site;
     add_counts(collect, &groups, run);
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (has_reference(run->columns, r))
-        add_reference(block, &groups, run, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (has_reference(run->columns, r))
+            add_reference(block, &groups, run, r);
     return 0;
 }
 
@@ -144,18 +143,16 @@ static int begin_block(struct mhcs_collect *collect, const char *path, struct bl
     if (ret)
         return ret;
     block->path->rows += block->rows;
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            const float *rel = block->columns->metric[r][MHCS_METRIC(rel)] + block->begin;
+    MHCS_FOR_EACH_REFERENCE(r) {
+        const float *rel = block->columns->metric[r][MHCS_METRIC(rel)] + block->begin;
 
-            if (!has_reference(block->columns, r))
-                continue;
-            mhcs_view_init(&block->view[r], block->columns, block->begin, block->rows, r,
-                           block->path->parsed ? &block->path->precision : NULL);
-            mhcs_totals_ulps(collect, &block->view[r]);
-            add_rels(&block->path->rel[r], rel, block->rows);
-        }
+        if (!has_reference(block->columns, r))
+            continue;
+        mhcs_view_init(&block->view[r], block->columns, block->begin, block->rows, r,
+                       block->path->parsed ? &block->path->precision : NULL);
+        mhcs_totals_ulps(collect, &block->view[r]);
+        add_rels(&block->path->rel[r], rel, block->rows);
+    }
     return 0;
 }
 

@@ -18,7 +18,7 @@
 #include "tools/report/worst.h"
 
 /* References index arrays by enum mhcs_path; [MHCS_PRODUCTION] stays unused. */
-#define MHCS_EACH_REFERENCE(r) (enum mhcs_path r = MHCS_OPERANDS; r < MHCS_PATHS; r++)
+#define MHCS_FOR_EACH_REFERENCE(r) for (enum mhcs_path r = MHCS_OPERANDS; r < MHCS_PATHS; r++)
 
 /* What rows add up to, here and in the lines below, is listed with the rule by which two of a kind
  * become one: X(type, name, dimensions, rule), rule being a function merge_<rule>() of merge.c.

@@ -144,10 +144,9 @@ void mhcs_report_errors(FILE *out, const struct mhcs_report *report)
 {
     char note[160];
 
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (report->collect->reference_rows[r] > 0)
-        print_reference(out, report, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (report->collect->reference_rows[r] > 0)
+            print_reference(out, report, r);
     if (report->collect->reference_rows[MHCS_CHECKPOINT] == 0)
         mhcs_text_wrap(out, "  ", MHCS_NO_CHECKPOINT);
     snprintf(note, sizeof(note),
@@ -232,10 +231,9 @@ void mhcs_report_noise(FILE *out, const struct mhcs_report *report)
     mhcs_table_fit(&table, noise_columns, NOISE_COLUMNS, mhcs_term_width());
     mhcs_table_heading(out, &table);
     for (size_t i = 0; i < report->collect->paths; i++)
-        for
-            MHCS_EACH_REFERENCE(r)
-    if (report->collect->path[i]->against[r].rows > 0)
-        print_expected(out, &table, report->collect->path[i], r);
+        MHCS_FOR_EACH_REFERENCE(r)
+            if (report->collect->path[i]->against[r].rows > 0)
+                print_expected(out, &table, report->collect->path[i], r);
     mhcs_text_wrap(out, "  ",
                    "R is rms rel over the top of the expected range. Expectations assume "
                    "Gaussian-like data and activations that are bf16 values.");

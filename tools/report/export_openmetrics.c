@@ -120,11 +120,10 @@ static void put_distributions(FILE *out, const struct mhcs_collect *collect)
 
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
         family(out, shown[i].name, "histogram", shown[i].help);
-        for
-            MHCS_EACH_REFERENCE(r)
-        if (collect->reference_rows[r] > 0)
-            put_histogram(out, shown[i].name, mhcs_reference_name(r),
-                          &collect->metric[r][shown[i].metric].hist);
+        MHCS_FOR_EACH_REFERENCE(r)
+            if (collect->reference_rows[r] > 0)
+                put_histogram(out, shown[i].name, mhcs_reference_name(r),
+                              &collect->metric[r][shown[i].metric].hist);
     }
 }
 

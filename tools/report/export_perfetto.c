@@ -109,14 +109,13 @@ static int write_instant(FILE *out, struct tracing *tracing, size_t track)
     mhcs_json_bool(json, "graph", call->graph);
     mhcs_json_int(json, "rows", call->rows);
     mhcs_json_int(json, "nonfinite", call->nonfinite);
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (call->defined[r] > 0) {
-        mhcs_json_begin_object(json, mhcs_reference_name(r));
-        mhcs_json_number(json, "rms_rel", sqrt(call->squares[r] / call->defined[r]));
-        mhcs_json_number(json, "max_rel", call->max[r]);
-        mhcs_json_end_object(json);
-    }
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (call->defined[r] > 0) {
+            mhcs_json_begin_object(json, mhcs_reference_name(r));
+            mhcs_json_number(json, "rms_rel", sqrt(call->squares[r] / call->defined[r]));
+            mhcs_json_number(json, "max_rel", call->max[r]);
+            mhcs_json_end_object(json);
+        }
     mhcs_json_end_object(json);
     return end_event(out, tracing);
 }
@@ -133,10 +132,10 @@ static int write_counter(FILE *out, struct tracing *tracing, size_t track)
     begin_event(tracing, "C", name, track);
     put_time(json, call->time);
     mhcs_json_begin_object(json, "args");
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (call->defined[r] > 0)
-        mhcs_json_number(json, mhcs_reference_name(r), sqrt(call->squares[r] / call->defined[r]));
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (call->defined[r] > 0)
+            mhcs_json_number(json, mhcs_reference_name(r),
+                             sqrt(call->squares[r] / call->defined[r]));
     mhcs_json_end_object(json);
     return end_event(out, tracing);
 }
@@ -181,17 +180,15 @@ static void add_row(struct call *call, const struct mhcs_record *record)
 {
     call->rows++;
     call->nonfinite |= record->result->nonfinite;
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            const double rel = (double)record->result->against[r].rel;
+    MHCS_FOR_EACH_REFERENCE(r) {
+        const double rel = (double)record->result->against[r].rel;
 
-            if (!isfinite(rel) || (r == MHCS_CHECKPOINT && !record->checkpoint))
-                continue;
-            call->defined[r]++;
-            call->squares[r] += rel * rel;
-            call->max[r] = fmax(call->max[r], rel);
-        }
+        if (!isfinite(rel) || (r == MHCS_CHECKPOINT && !record->checkpoint))
+            continue;
+        call->defined[r]++;
+        call->squares[r] += rel * rel;
+        call->max[r] = fmax(call->max[r], rel);
+    }
 }
 
 static int write_batch(FILE *out, void *state, const struct mhcs_origin *origin,

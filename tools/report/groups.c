@@ -90,28 +90,24 @@ static void add_buckets(struct mhcs_conclusion *conclusion, const struct mhcs_co
     for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
         sizes += has_bucket(collect, b);
     for (int b = 0; b < MHCS_TOKEN_BUCKETS && sizes > 1; b++)
-        for
-            MHCS_EACH_REFERENCE(r)
-    if (has_bucket(collect, b))
-        add_bucket(conclusion, collect, b, r);
+        MHCS_FOR_EACH_REFERENCE(r)
+            if (has_bucket(collect, b))
+                add_bucket(conclusion, collect, b, r);
 }
 
 static void build_groups(struct mhcs_conclusion *conclusion, const struct mhcs_collect *collect)
 {
-    for
-        MHCS_EACH_REFERENCE(r)
-    next_group(conclusion, NULL, -1, -1, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        next_group(conclusion, NULL, -1, -1, r);
     for (int p = 0; p < MHCS_PHASES; p++)
-        for
-            MHCS_EACH_REFERENCE(r)
-    next_group(conclusion, NULL, p, -1, r)->evidence = collect->other[p].against[r];
+        MHCS_FOR_EACH_REFERENCE(r)
+            next_group(conclusion, NULL, p, -1, r)->evidence = collect->other[p].against[r];
     add_buckets(conclusion, collect);
     for (size_t i = 0; i < collect->sites; i++)
         for (int p = 0; p < MHCS_PHASES; p++)
-            for
-                MHCS_EACH_REFERENCE(r)
-    if (collect->site[i]->line[p])
-        add_line(conclusion, collect->site[i], p, r);
+            MHCS_FOR_EACH_REFERENCE(r)
+                if (collect->site[i]->line[p])
+                    add_line(conclusion, collect->site[i], p, r);
 }
 
 /* A whole phase from its sites, everything from the phases. */

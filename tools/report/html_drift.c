@@ -165,10 +165,9 @@ void mhcs_html_drift(FILE *out, const struct mhcs_report *report)
                        mhcs_text_clock(report->collect->first, first),
                        mhcs_text_clock(report->collect->last, last), length);
     fputs("<div class=\"charts\">\n", out);
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (report->collect->reference_rows[r] > 0)
-        print_reference(out, &timeline, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (report->collect->reference_rows[r] > 0)
+            print_reference(out, &timeline, r);
     fputs("</div>\n", out);
     mhcs_timeline_clear(&timeline);
     mhcs_html_section_end(out);

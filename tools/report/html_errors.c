@@ -37,10 +37,9 @@ static void print_reference(FILE *out, const struct mhcs_report *report, enum mh
 void mhcs_html_errors(FILE *out, const struct mhcs_report *report)
 {
     mhcs_html_section(out, "errors", "Errors in figures");
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (report->collect->reference_rows[r] > 0)
-        print_reference(out, report, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (report->collect->reference_rows[r] > 0)
+            print_reference(out, report, r);
     if (report->collect->reference_rows[MHCS_CHECKPOINT] == 0)
         mhcs_html_element(out, "p", " class=\"note\"", MHCS_NO_CHECKPOINT);
     mhcs_html_elementf(out, "p", " class=\"note\"",

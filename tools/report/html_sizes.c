@@ -142,10 +142,9 @@ void mhcs_html_sizes(FILE *out, const struct mhcs_report *report)
     fputs("<p>cuBLAS picks another kernel for another number of token rows. R is the rms relative "
           "error over the largest that rounding alone explains.</p>\n<div class=\"charts\">\n",
           out);
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (report->collect->reference_rows[r] > 0)
-        print_reference(out, report->collect, r);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (report->collect->reference_rows[r] > 0)
+            print_reference(out, report->collect, r);
     fputs("</div>\n", out);
     mhcs_html_section_end(out);
 }

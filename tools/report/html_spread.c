@@ -225,10 +225,9 @@ void mhcs_html_spread(FILE *out, const struct mhcs_report *report)
           "<div class=\"charts\">\n",
           out);
     for (size_t i = 0; i < collect->paths; i++)
-        for
-            MHCS_EACH_REFERENCE(r)
-    if (collect->path[i]->rel[r].hist.count > 0 && charts++ < CHART_MAX)
-        print_path(out, collect->path[i], r, charts);
+        MHCS_FOR_EACH_REFERENCE(r)
+            if (collect->path[i]->rel[r].hist.count > 0 && charts++ < CHART_MAX)
+                print_path(out, collect->path[i], r, charts);
     fputs("</div>\n", out);
     if (charts > CHART_MAX)
         mhcs_html_elementf(out, "p", " class=\"note\"", "%d more are not drawn.",

@@ -77,11 +77,10 @@ void mhcs_keep_not(struct mhcs_collect *collect, const struct mhcs_site_line *si
             continue;
         collect->rows_of_other_sites += site->line[p]->rows;
         for (int b = 0; b < MHCS_TOKEN_BUCKETS; b++)
-            for
-                MHCS_EACH_REFERENCE(r)
-        if (site->line[p]->bucket[b])
-            mhcs_evidence_merge(&collect->other[p].against[r],
-                                &site->line[p]->bucket[b]->against[r]);
+            MHCS_FOR_EACH_REFERENCE(r)
+                if (site->line[p]->bucket[b])
+                    mhcs_evidence_merge(&collect->other[p].against[r],
+                                        &site->line[p]->bucket[b]->against[r]);
     }
 }
 

@@ -91,19 +91,17 @@ static void put_errors(bool *failed, cJSON *to, const struct mhcs_collect *colle
 {
     cJSON *errors = mhcs_put_object(failed, to, "errors");
 
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            cJSON *object;
+    MHCS_FOR_EACH_REFERENCE(r) {
+        cJSON *object;
 
-            if (collect->reference_rows[r] == 0)
-                continue;
-            object = mhcs_put_object(failed, errors, mhcs_reference_name(r));
-            for (size_t i = 0; i < MHCS_METRICS; i++)
-                put_stat(failed, object, mhcs_metric_name(i), &collect->metric[r][i]);
-            put_stat(failed, object, "coefficient_ulp", &collect->ulp[r]);
-            put_stat(failed, object, "coefficient_ulp_own", &collect->ulp_own[r]);
-        }
+        if (collect->reference_rows[r] == 0)
+            continue;
+        object = mhcs_put_object(failed, errors, mhcs_reference_name(r));
+        for (size_t i = 0; i < MHCS_METRICS; i++)
+            put_stat(failed, object, mhcs_metric_name(i), &collect->metric[r][i]);
+        put_stat(failed, object, "coefficient_ulp", &collect->ulp[r]);
+        put_stat(failed, object, "coefficient_ulp_own", &collect->ulp_own[r]);
+    }
     put_stat(failed, errors, "defect", &collect->defect);
 }
 
@@ -116,25 +114,21 @@ static void put_path(bool *failed, cJSON *list, const struct mhcs_path_line *pat
     mhcs_put_text(failed, item, "path", path->text);
     mhcs_put_count(failed, item, "rows", path->rows);
     against = mhcs_put_object(failed, item, "against");
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            if (path->against[r].rows == 0)
-                continue;
-            object = mhcs_put_object(failed, against, mhcs_reference_name(r));
-            put_evidence(failed, object, &path->against[r]);
-            mhcs_put_number(failed, object, "ratio",
-                            sqrt(mhcs_moments_mean(&path->against[r].excess)));
-            mhcs_put_text(failed, object, "class",
-                          mhcs_class_key(mhcs_evidence_class(&path->against[r])));
-            if (!path->parsed ||
-                !mhcs_noise_expected(&path->precision, r, MHCS_COEFFICIENTS, &noise))
-                continue;
-            mhcs_put_number(failed, object, "expected_low", noise.low);
-            mhcs_put_number(failed, object, "expected_high", noise.high);
-            mhcs_noise_sources(&path->precision, r, sources, sizeof(sources));
-            mhcs_put_text(failed, object, "sources", sources);
-        }
+    MHCS_FOR_EACH_REFERENCE(r) {
+        if (path->against[r].rows == 0)
+            continue;
+        object = mhcs_put_object(failed, against, mhcs_reference_name(r));
+        put_evidence(failed, object, &path->against[r]);
+        mhcs_put_number(failed, object, "ratio", sqrt(mhcs_moments_mean(&path->against[r].excess)));
+        mhcs_put_text(failed, object, "class",
+                      mhcs_class_key(mhcs_evidence_class(&path->against[r])));
+        if (!path->parsed || !mhcs_noise_expected(&path->precision, r, MHCS_COEFFICIENTS, &noise))
+            continue;
+        mhcs_put_number(failed, object, "expected_low", noise.low);
+        mhcs_put_number(failed, object, "expected_high", noise.high);
+        mhcs_noise_sources(&path->precision, r, sources, sizeof(sources));
+        mhcs_put_text(failed, object, "sources", sources);
+    }
 }
 
 /* ---- sites ---- */
@@ -156,16 +150,14 @@ static void put_line(bool *failed, cJSON *list, const struct mhcs_report *report
     mhcs_put_count(failed, item, "rows", line->rows);
     mhcs_put_text(failed, item, "status",
                   mhcs_status_name(worst ? worst->judgement.status : MHCS_INSUFFICIENT));
-    for
-        MHCS_EACH_REFERENCE(r)
-        {
-            if (line->rel[r].hist.count == 0)
-                continue;
-            object = mhcs_put_object(failed, item, mhcs_reference_name(r));
-            put_stat(failed, object, "rel", &line->rel[r]);
-            mhcs_put_number(failed, object, "comb_err", mhcs_moments_rms(&line->comb_err[r]));
-            mhcs_put_number(failed, object, "y_rel", mhcs_moments_rms(&line->y_rel[r]));
-        }
+    MHCS_FOR_EACH_REFERENCE(r) {
+        if (line->rel[r].hist.count == 0)
+            continue;
+        object = mhcs_put_object(failed, item, mhcs_reference_name(r));
+        put_stat(failed, object, "rel", &line->rel[r]);
+        mhcs_put_number(failed, object, "comb_err", mhcs_moments_rms(&line->comb_err[r]));
+        mhcs_put_number(failed, object, "y_rel", mhcs_moments_rms(&line->y_rel[r]));
+    }
     object = mhcs_put_array(failed, item, "groups");
     for (size_t i = 0; i < report->conclusion.groups; i++) {
         const struct mhcs_group *group = &report->conclusion.group[i];
@@ -189,26 +181,23 @@ static void put_timeline(bool *failed, cJSON *to, const struct mhcs_timeline *ti
         const struct mhcs_timeline_bin *bin = mhcs_timeline_bin(timeline, i);
 
         for (int p = 0; bin && p < MHCS_PHASES; p++)
-            for
-                MHCS_EACH_REFERENCE(r)
-                {
-                    const struct mhcs_moment *moment = &bin->moment[p][r];
+            MHCS_FOR_EACH_REFERENCE(r) {
+                const struct mhcs_moment *moment = &bin->moment[p][r];
 
-                    if (moment->rows + moment->nonfinite == 0)
-                        continue;
-                    item = mhcs_put_object(failed, bins, NULL);
-                    mhcs_put_text(failed, item, "start",
-                                  mhcs_text_time(mhcs_timeline_start(timeline, i), start));
-                    mhcs_put_text(failed, item, "phase", mhcs_phase_name((enum mhcs_phase)p));
-                    mhcs_put_text(failed, item, "against", mhcs_reference_name(r));
-                    mhcs_put_count(failed, item, "rows", moment->rows);
-                    mhcs_put_count(failed, item, "nonfinite", moment->nonfinite);
-                    mhcs_put_number(failed, item, "rms_rel", mhcs_moment_rms(moment));
-                    mhcs_put_number(failed, item, "max_rel",
-                                    moment->rows > 0 ? (double)moment->max : NAN);
-                    mhcs_put_number(failed, item, "ratio",
-                                    sqrt(mhcs_moments_mean(&moment->excess)));
-                }
+                if (moment->rows + moment->nonfinite == 0)
+                    continue;
+                item = mhcs_put_object(failed, bins, NULL);
+                mhcs_put_text(failed, item, "start",
+                              mhcs_text_time(mhcs_timeline_start(timeline, i), start));
+                mhcs_put_text(failed, item, "phase", mhcs_phase_name((enum mhcs_phase)p));
+                mhcs_put_text(failed, item, "against", mhcs_reference_name(r));
+                mhcs_put_count(failed, item, "rows", moment->rows);
+                mhcs_put_count(failed, item, "nonfinite", moment->nonfinite);
+                mhcs_put_number(failed, item, "rms_rel", mhcs_moment_rms(moment));
+                mhcs_put_number(failed, item, "max_rel",
+                                moment->rows > 0 ? (double)moment->max : NAN);
+                mhcs_put_number(failed, item, "ratio", sqrt(mhcs_moments_mean(&moment->excess)));
+            }
     }
 }
 

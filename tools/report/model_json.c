@@ -124,9 +124,8 @@ static void put_coverage(bool *failed, cJSON *to, const struct mhcs_report *repo
     mhcs_put_count(failed, rows, "padded", collect->padded_rows);
     for (int p = 0; p < MHCS_PHASES; p++)
         mhcs_put_count(failed, rows, mhcs_phase_name((enum mhcs_phase)p), collect->phase_rows[p]);
-    for
-        MHCS_EACH_REFERENCE(r)
-    mhcs_put_count(failed, rows, mhcs_reference_name(r), collect->reference_rows[r]);
+    MHCS_FOR_EACH_REFERENCE(r)
+        mhcs_put_count(failed, rows, mhcs_reference_name(r), collect->reference_rows[r]);
     mhcs_put_count(failed, rows, "reference_zero", collect->zero_rows);
     mhcs_put_count(failed, rows, "of_further_sites", collect->rows_of_other_sites);
     mhcs_put_count(failed, rows, "of_further_paths", collect->other_path.rows);

@@ -47,10 +47,9 @@ unsigned long mhcs_options_number(const struct argp_state *state, const char *op
 
 enum mhcs_path mhcs_options_reference(const struct argp_state *state, const char *text)
 {
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (!strcmp(text, mhcs_reference_name(r)))
-        return r;
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (!strcmp(text, mhcs_reference_name(r)))
+            return r;
     argp_error(state, "--against %s: not operands or checkpoint", text);
     return MHCS_OPERANDS;
 }

@@ -66,11 +66,10 @@ void mhcs_totals_add(struct mhcs_collect *collect, const struct mhcs_columns *co
         add_defects(collect, columns, begin, end);
         add_checks(collect, columns, begin, end);
     }
-    for
-        MHCS_EACH_REFERENCE(r)
-    if (r == MHCS_OPERANDS || columns->checkpoint)
-        for (size_t i = 0; i < MHCS_METRICS; i++)
-            mhcs_stat_add_all(&collect->metric[r][i], columns->metric[r][i], rows);
+    MHCS_FOR_EACH_REFERENCE(r)
+        if (r == MHCS_OPERANDS || columns->checkpoint)
+            for (size_t i = 0; i < MHCS_METRICS; i++)
+                mhcs_stat_add_all(&collect->metric[r][i], columns->metric[r][i], rows);
 }
 
 void mhcs_totals_ulps(struct mhcs_collect *collect, const struct mhcs_view *view)

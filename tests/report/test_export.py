@@ -51,6 +51,13 @@ class Json(Export):
         self.assertEqual(report["coverage"]["calls"]["matched"], 5400)
         self.assertEqual([t["rows"] for t in report["traces"]], [448, 448])
 
+    def test_it_says_where_what_was_found_lies(self):
+        self.make("nan_row")
+        extent = parse(self.export("json"))["conclusion"]["extent"]
+        self.assertEqual((extent["sites"], extent["worst"]["site"], extent["worst"]["phase"]), (1, "layers.2.hc_attn_fn", "prefill"))
+        self.make("clean")
+        self.assertEqual(parse(self.export("json"))["conclusion"]["extent"], {"sites": 0})
+
     def test_its_histograms_count_every_row(self):
         self.make("clean")
         report = parse(self.export("json"))

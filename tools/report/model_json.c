@@ -150,6 +150,21 @@ static void put_thresholds(bool *failed, cJSON *to)
     mhcs_put_number(failed, thresholds, "self_check", MHCS_CHECK_MAX);
 }
 
+/* Where what was found lies: bounds of calls that are none, and a worst site that is no worse than
+ * the others, are left out. */
+static void put_extent(bool *failed, cJSON *to, const struct mhcs_conclusion *conclusion)
+{
+    cJSON *extent = mhcs_put_object(failed, to, "extent");
+
+    mhcs_put_count(failed, extent, "sites", conclusion->sites_concerned);
+    if (conclusion->calls_from > 0)
+        mhcs_put_count(failed, extent, "tokens_from", conclusion->calls_from);
+    if (conclusion->calls_to < UINT32_MAX)
+        mhcs_put_count(failed, extent, "tokens_to", conclusion->calls_to);
+    if (conclusion->worst_site)
+        mhcs_model_put_group(failed, extent, "worst", conclusion->worst_site);
+}
+
 static void put_conclusion(bool *failed, cJSON *to, const struct mhcs_conclusion *conclusion)
 {
     cJSON *object = mhcs_put_object(failed, to, "conclusion"), *effect, *sites;
@@ -161,6 +176,7 @@ static void put_conclusion(bool *failed, cJSON *to, const struct mhcs_conclusion
     mhcs_put_number(failed, object, "rms_rel", conclusion->rms_rel);
     mhcs_put_bool(failed, object, "reference_unsound", conclusion->reference_unsound);
     mhcs_model_put_group(failed, object, "decisive", conclusion->decisive);
+    put_extent(failed, object, conclusion);
     effect = mhcs_put_object(failed, object, "effect");
     mhcs_put_number(failed, effect, "comb_err", conclusion->comb_err);
     mhcs_put_number(failed, effect, "y_rel", conclusion->y_rel);

@@ -24,8 +24,6 @@
 #include "shadow/trace/trace.h"
 #include "simcuda.h"
 
-#define CHILD_SECONDS 30
-
 int rig_set_up(void **state)
 {
     struct rig *rig = calloc(1, sizeof(*rig));
@@ -109,7 +107,7 @@ static void child(struct rig *rig, void (*scenario)(struct rig *rig))
 {
     CUcontext context;
 
-    alarm(CHILD_SECONDS);
+    alarm(RIG_SECONDS + 30);
     for (size_t i = 0; i < 2; i++) {
         if (rig->env[i][0]) {
             setenv(rig->env[i][0], rig->env[i][1], 1);
@@ -218,6 +216,7 @@ void rig_calls(struct rig *rig)
     }
 #if defined(RIG_SLOW)
     cuCtxSynchronize(); /* what is left would take longer than an exit may */
+    rig_wait_for_slots();
 #endif
 }
 

@@ -28,6 +28,9 @@
 #define RIG_ROWS 3 /* odd, so that what lies behind the results has to be aligned */
 #define RIG_K    256
 
+/* For a condition to come true, on a machine that does much else. */
+#define RIG_SECONDS 60
+
 struct rig {
     char dir[64];
     char log[80];                  /* the library's log lines, down to "info", of the last child */
@@ -47,7 +50,7 @@ int rig_set_up_graphs(void **state);
 int rig_tear_down(void **state);
 
 /* Runs `scenario` in a child with a context current and the library configured; fails the test
- * unless the child exits with 0, the simulation saw no fault, and all is over in 30 s. */
+ * unless the child exits with 0, the simulation saw no fault, and all is over in time. */
 void rig_run(struct rig *rig, void (*scenario)(struct rig *rig));
 
 /* In the child: until every sample so far is recorded or lost and its slot free again. At an exit,

@@ -113,7 +113,7 @@ static void generations(struct rig *rig)
 {
     const size_t available = free_on_device();
 
-    deadline = time(NULL) + 25;
+    deadline = time(NULL) + RIG_SECONDS;
     CHILD_MUST(cuCtxDestroy(current_context()) == CUDA_SUCCESS);
     for (int i = 0; i < GENERATIONS; i++) {
         const CUcontext context = new_context();
@@ -155,7 +155,7 @@ static void end_between_the_halves(struct rig *rig)
     struct mhcs_gemm gemm;
     uint64_t key;
 
-    deadline = time(NULL) + 20;
+    deadline = time(NULL) + RIG_SECONDS;
     rig->shape.beta = 2; /* with an early snapshot */
     work_init(&work, &rig->shape, rig_stream(), rig->calls);
     key = key_of_current();
@@ -201,7 +201,7 @@ static void calls_that_are_left(struct rig *rig)
     struct work work;
     int left = 0;
 
-    deadline = time(NULL) + 25;
+    deadline = time(NULL) + RIG_SECONDS;
     work_init(&work, &rig->shape, rig_stream(), rig->calls);
     CHILD_MUST(cuMemsetD8Async(work.c, 0, work.c_bytes, work.stream) == CUDA_SUCCESS);
     CHILD_MUST(cuCtxSynchronize() == CUDA_SUCCESS);

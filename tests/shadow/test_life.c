@@ -152,7 +152,7 @@ static void a_call_that_can_not_be_sampled_is_counted_and_named(void **state)
 /* The good call comes on another stream, as soon as it can get a slot. */
 static void failing_calls(struct rig *rig)
 {
-    const time_t deadline = time(NULL) + 20;
+    const time_t deadline = time(NULL) + RIG_SECONDS;
     struct work failing, good;
     int tried = 0;
 
@@ -296,7 +296,7 @@ static void *endless_calls(void *arg)
 
 static void exit_under_way(struct rig *rig)
 {
-    const time_t deadline = time(NULL) + 20;
+    const time_t deadline = time(NULL) + RIG_SECONDS;
     static struct thread thread;
     pthread_t id;
 

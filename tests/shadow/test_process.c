@@ -103,7 +103,7 @@ static void a_forked_child_that_makes_no_call_leaves_nothing(void **state)
 
 static void calls_until_declined(struct rig *rig)
 {
-    const time_t deadline = time(NULL) + 20;
+    const time_t deadline = time(NULL) + RIG_SECONDS;
     struct work work;
 
     work_init(&work, &rig->shape, rig_stream(), 1);
@@ -150,7 +150,7 @@ static void a_directory_that_is_not_there_is_named_with_the_remedy(void **state)
 /* The limit comes when a batch has been written. */
 static void limited_file_size(struct rig *rig)
 {
-    const time_t deadline = time(NULL) + 20;
+    const time_t deadline = time(NULL) + RIG_SECONDS;
     struct rlimit limit;
     struct work work;
     off_t created = 0, size = 0;
@@ -183,7 +183,7 @@ static void a_trace_that_can_not_grow_ends_and_the_application_goes_on(void **st
 
 static void killed(struct rig *rig)
 {
-    const time_t deadline = time(NULL) + 20;
+    const time_t deadline = time(NULL) + RIG_SECONDS;
     int status;
     const pid_t child = fork();
 

@@ -214,10 +214,7 @@ void rig_calls(struct rig *rig)
     for (uint32_t i = 0; i < rig->calls; i++) {
         CHILD_MUST(work_call(&work, i));
     }
-#if defined(RIG_SLOW)
-    cuCtxSynchronize(); /* what is left would take longer than an exit may */
     rig_wait_for_slots();
-#endif
 }
 
 void rig_read_trace(const struct rig *rig, struct trace *trace)

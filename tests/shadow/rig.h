@@ -57,7 +57,7 @@ void rig_run(struct rig *rig, void (*scenario)(struct rig *rig));
  * what the library finishes in its two seconds depends on what else the machine does. */
 void rig_wait_for_slots(void);
 
-/* Scenario: rig->calls calls on a stream of their own. */
+/* Scenario: rig->calls calls on a stream of their own, none of which is left to the exit. */
 void rig_calls(struct rig *rig);
 
 /* The trace of the last child, which must have come to its end. */

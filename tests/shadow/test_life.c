@@ -188,19 +188,25 @@ static void a_gemm_that_fails_leaves_no_record_and_gives_its_slot_back(void **st
 
 /* ---- contexts ---- */
 
-static void two_contexts_one_after_the_other(struct rig *rig)
+static void calls_that_are_left_in_flight(struct rig *rig)
 {
     struct work work;
-    CUcontext context;
 
-    rig_calls(rig);
-    CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
-    CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
-    CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
     work_init(&work, &rig->shape, rig_stream(), rig->calls);
     for (uint32_t i = 0; i < rig->calls; i++) {
         CHILD_MUST(work_call(&work, i));
     }
+}
+
+static void two_contexts_one_after_the_other(struct rig *rig)
+{
+    CUcontext context;
+
+    calls_that_are_left_in_flight(rig);
+    CHILD_MUST(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxDestroy(context) == CUDA_SUCCESS);
+    CHILD_MUST(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    calls_that_are_left_in_flight(rig);
 }
 
 static void a_destroyed_context_is_given_up_and_the_next_one_armed(void **state)

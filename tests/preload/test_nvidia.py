@@ -88,6 +88,9 @@ class Nvidia(unittest.TestCase):
             with open(os.path.join(traces, trace), "rb") as content:
                 counters = json.loads(re.findall(rb'\{"counters":(\{.*?\{.*?\}.*?\})\}', content.read())[-1])
         calls = int(re.search(r"(\d+) calls", run.stdout).group(1))
+        # The first may come while the library's own thread looks for the driver.
+        self.assertLessEqual(counters["reasons"].get("arming", 0), 1)
+        counters["failed"] += counters["reasons"].get("arming", 0)
         self.assertEqual((counters["seen"], counters["matched"], counters["failed"]), (calls, calls // 2, calls // 2))
 
     def test_each_real_function_is_found_and_descriptors_are_read(self):

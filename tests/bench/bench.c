@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/must.h"
+
 #define ROUNDS 101
 
 double bench_now(void)
@@ -34,7 +36,7 @@ struct bench_spread bench_spread(double *values, size_t count)
                                  values[count - 1 - count / 4]};
 }
 
-void bench_must(bool good, const char *what)
+static void must(bool good, const char *what)
 {
     if (!good) {
         fprintf(stderr, "bench: %s failed\n", what);
@@ -55,7 +57,7 @@ static int serve(const struct bench *bench, const struct bench_mode *mode)
     char byte;
 
     for (;; answer = bench->round(mode)) {
-        bench_must(write(STDOUT_FILENO, &answer, sizeof(answer)) == sizeof(answer), "an answer");
+        must(write(STDOUT_FILENO, &answer, sizeof(answer)) == sizeof(answer), "an answer");
         if (read(STDIN_FILENO, &byte, 1) != 1) {
             return 0;
         }
@@ -66,13 +68,13 @@ static double answer_of(const struct process *process)
 {
     double answer;
 
-    bench_must(read(process->from, &answer, sizeof(answer)) == sizeof(answer), "a round");
+    must(read(process->from, &answer, sizeof(answer)) == sizeof(answer), "a round");
     return answer;
 }
 
 static double round_of(const struct process *process)
 {
-    bench_must(write(process->to, "", 1) == 1, "asking for a round");
+    must(write(process->to, "", 1) == 1, "asking for a round");
     return answer_of(process);
 }
 
@@ -84,8 +86,8 @@ static struct process start(char **argv, const struct bench *bench, size_t mode,
     char number[16];
     pid_t child;
 
-    BENCH_MUST(pipe2(to, O_CLOEXEC));
-    BENCH_MUST(pipe2(from, O_CLOEXEC));
+    MUST(pipe2(to, O_CLOEXEC));
+    MUST(pipe2(from, O_CLOEXEC));
     snprintf(number, sizeof(number), "%zu", mode);
     child = fork();
     if (child == 0) {
@@ -101,7 +103,7 @@ static struct process start(char **argv, const struct bench *bench, size_t mode,
         execl("/proc/self/exe", argv[0], "--mode", number, (char *)NULL);
         _exit(127);
     }
-    bench_must(child > 0, "fork");
+    must(child > 0, "fork");
     close(to[0]);
     close(from[1]);
     return (struct process){child, to[1], from[0]};
@@ -112,7 +114,7 @@ static void stop(const struct process *process)
     int status;
 
     close(process->to);
-    bench_must(waitpid(process->pid, &status, 0) == process->pid && status == 0, "a process");
+    must(waitpid(process->pid, &status, 0) == process->pid && status == 0, "a process");
     close(process->from);
 }
 
@@ -125,7 +127,7 @@ static void compare(char **argv, const struct bench *bench, size_t mode)
     struct process first, second;
     unsigned count;
 
-    bench_must(mkdtemp(directory) != NULL, "mkdtemp");
+    must(mkdtemp(directory) != NULL, "mkdtemp");
     first = start(argv, bench, mode, false, directory);
     second = start(argv, bench, mode, !m->alone, directory);
     answer_of(&first);
@@ -139,7 +141,7 @@ static void compare(char **argv, const struct bench *bench, size_t mode)
     stop(&first);
     stop(&second);
     snprintf(command, sizeof(command), "rm -r %s", directory);
-    BENCH_MUST(system(command));
+    MUST(system(command));
     r = bench_spread(ratio, ROUNDS);
     printf("%-32s", m->name);
     if (bench->counted) {

@@ -15,10 +15,6 @@ struct bench_spread {
 };
 struct bench_spread bench_spread(double *values, size_t count); /* sorts them */
 
-/* Ends the program, which says what failed. */
-void bench_must(bool good, const char *what);
-#define BENCH_MUST(call) bench_must((call) == 0, #call)
-
 /* A row of the table. */
 struct bench_mode {
     const char *name;

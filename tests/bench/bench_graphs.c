@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "tests/must.h"
 
 #define LAUNCHES 7 /* a round, and one that warms up: so few that there are slots for all */
 #define GEMMS    86
@@ -39,8 +40,8 @@ static void gemm(cublasHandle_t handle, const float *fn, const float *x, float *
 {
     static const float one = 1, zero = 0;
 
-    BENCH_MUST(cublasSgemm_v2(handle, CUBLAS_OP_T, CUBLAS_OP_N, 24, TOKENS, K, &one, fn, K, x, K,
-                              &zero, c, 24));
+    MUST(cublasSgemm_v2(handle, CUBLAS_OP_T, CUBLAS_OP_N, 24, TOKENS, K, &one, fn, K, x, K, &zero,
+                        c, 24));
 }
 
 static void *idle(void *unused)
@@ -58,7 +59,7 @@ static void steady_heap(void)
     pthread_t thread;
 
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    BENCH_MUST(pthread_create(&thread, NULL, idle, NULL));
+    MUST(pthread_create(&thread, NULL, idle, NULL));
 }
 
 /* A graph of GEMMS mixing GEMMs, as a decode step has them; returns how many nodes it has. */
@@ -70,22 +71,22 @@ static unsigned make_graph(const struct bench_mode *mode)
     float *memory;
 
     steady_heap();
-    BENCH_MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    BENCH_MUST(cudaMalloc((void **)&memory, GEMMS * 24 * K * sizeof(float) + 65536));
-    BENCH_MUST(cudaMemset(memory, 0, GEMMS * 24 * K * sizeof(float) + 65536));
-    BENCH_MUST(cudaDeviceSynchronize());
-    BENCH_MUST(cublasCreate_v2(&handle));
-    BENCH_MUST(cublasSetStream_v2(handle, stream));
+    MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    MUST(cudaMalloc((void **)&memory, GEMMS * 24 * K * sizeof(float) + 65536));
+    MUST(cudaMemset(memory, 0, GEMMS * 24 * K * sizeof(float) + 65536));
+    MUST(cudaDeviceSynchronize());
+    MUST(cublasCreate_v2(&handle));
+    MUST(cublasSetStream_v2(handle, stream));
     gemm(handle, memory + 8192, memory, memory + 4096); /* a warm-up, as every server makes one */
-    BENCH_MUST(cudaStreamSynchronize(stream));
-    BENCH_MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    MUST(cudaStreamSynchronize(stream));
+    MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     for (int i = 0; i < GEMMS; i++) {
         gemm(handle, memory + 8192 + i * 24 * K, memory, memory + 4096);
     }
-    BENCH_MUST(cudaStreamEndCapture(stream, &graph));
-    BENCH_MUST(cudaGraphGetNodes(graph, NULL, &nodes));
-    BENCH_MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
-    BENCH_MUST(cudaGraphDestroy(graph));
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphGetNodes(graph, NULL, &nodes));
+    MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(cudaGraphDestroy(graph));
     return (unsigned)nodes;
 }
 
@@ -99,10 +100,10 @@ static double make_launches(const struct bench_mode *mode)
     for (int i = -1; i < LAUNCHES; i++) { /* the first warms up */
         const double start = bench_now();
 
-        BENCH_MUST(cudaGraphLaunch(exec, stream));
+        MUST(cudaGraphLaunch(exec, stream));
         time[i < 0 ? 0 : i] = bench_now() - start;
     }
-    BENCH_MUST(cudaStreamSynchronize(stream));
+    MUST(cudaStreamSynchronize(stream));
     nanosleep(&a_moment, NULL);
     return bench_spread(time, LAUNCHES).median * 1e6;
 }

@@ -16,16 +16,7 @@
 
 #include "kernels/kernels.h"
 #include "problem.h"
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        const int must_status = (int)(call);                                                       \
-                                                                                                   \
-        if (must_status != 0) {                                                                    \
-            fprintf(stderr, "contexts: line %d: %s: %d\n", __LINE__, #call, must_status);          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "tests/must.h"
 
 /* cuda.h calls others cuCtxCreate, depending on its version. */
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned flags, CUdevice device);

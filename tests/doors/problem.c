@@ -6,17 +6,8 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/must.h"
 #include "tests/simcuda/rounding.h"
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        const int must_status = (int)(call);                                                       \
-                                                                                                   \
-        if (must_status != 0) {                                                                    \
-            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, must_status);            \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* How a function lays out its batch, and its types. */
 enum layout { ALONE, STRIDED, POINTERS, GROUPED, LT };

@@ -15,6 +15,7 @@
 
 #include "kernels/kernels.h"
 #include "problem.h"
+#include "tests/must.h"
 
 #define DEVICES     2
 #define STREAMS     4
@@ -23,14 +24,6 @@
 #define PASS        50 /* calls, until a thread looks at its results and pauses, as a server does */
 #define PAUSE_US    2000
 #define ORDINARY(p) ((p)->m == 8)
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        if ((call) != 0) {                                                                         \
-            fprintf(stderr, "stress: %s:%d: %s\n", __FILE__, __LINE__, #call);                     \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const struct problem kinds[] = {
     {MHCS_HOOK_cublasGemmEx, 24, 1, K, .ta = true, .alpha = 1},

@@ -14,16 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/doors/problem.h"
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        const int must_status = (int)(call);                                                       \
-                                                                                                   \
-        if (must_status != 0) {                                                                    \
-            fprintf(stderr, "captures: line %d: %s: %d\n", __LINE__, #call, must_status);          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "tests/must.h"
 
 #define K         64
 #define REPLAYS   4

@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "measure.h"
 

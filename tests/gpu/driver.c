@@ -44,7 +44,7 @@ static int attribute(CUfunction function, CUfunction_attribute which)
 
 static void load_module(void)
 {
-    static const char *const names[] = {"mhcs_snapshot", "mhcs_reference", "mhcs_compare",
+    static const char *const names[] = {MHCS_SNAPSHOT_NAME, "mhcs_reference", "mhcs_compare",
                                         "mhcs_fingerprint", "mhcs_widen"};
     const double begin = measure_now();
     CUfunction function;

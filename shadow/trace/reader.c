@@ -20,10 +20,9 @@
 
 static bool starts_as_zstd(const uint8_t *data, size_t size)
 {
-    uint8_t start[4] = {0x28, 0xb5, 0x2f, 0xfd}; /* MHCS_FRAME_ZSTD */
+    static const uint8_t magic[4] = {0x28, 0xb5, 0x2f, 0xfd}; /* MHCS_FRAME_ZSTD */
 
-    memcpy(start, data, size < sizeof start ? size : sizeof start);
-    return mhcs_load32(start) == MHCS_FRAME_ZSTD;
+    return memcmp(data, magic, size < sizeof magic ? size : sizeof magic) == 0;
 }
 
 /* Finds the end of H and, behind it, the start of J: what tells a trace from any other file. A file

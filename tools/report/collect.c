@@ -88,11 +88,6 @@ struct block {
     struct mhcs_view view[MHCS_PATHS];
 };
 
-static bool has_reference(const struct mhcs_columns *columns, enum mhcs_path reference)
-{
-    return reference == MHCS_OPERANDS || columns->checkpoint;
-}
-
 static void add_rels(struct mhcs_stat *stat, const float *rel, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -128,7 +123,7 @@ static int add_run(struct mhcs_collect *collect, const struct block *block,
     *ret_site = groups.site;
     add_counts(collect, &groups, run);
     MHCS_FOR_EACH_REFERENCE(r)
-        if (has_reference(run->columns, r))
+        if (mhcs_columns_have(run->columns, r))
             add_reference(block, &groups, run, r);
     return 0;
 }
@@ -146,7 +141,7 @@ static int begin_block(struct mhcs_collect *collect, const char *path, struct bl
     MHCS_FOR_EACH_REFERENCE(r) {
         const float *rel = block->columns->metric[r][MHCS_METRIC(rel)] + block->begin;
 
-        if (!has_reference(block->columns, r))
+        if (!mhcs_columns_have(block->columns, r))
             continue;
         mhcs_view_init(&block->view[r], block->columns, block->begin, block->rows, r,
                        block->path->parsed ? &block->path->precision : NULL);

@@ -100,9 +100,7 @@ static void add_wide(struct mhcs_exact *sum, unsigned __int128 number, uint32_t 
     *limb++ = (uint64_t)wide;
     wide = ((unsigned __int128)(uint64_t)(number >> 64) << shift) + (uint64_t)(wide >> 64) + *limb;
     *limb++ = (uint64_t)wide;
-    if (__builtin_add_overflow(*limb, (uint64_t)(wide >> 64), limb))
-        while (++*++limb == 0)
-            ;
+    mhcs_exact_carry(limb, (uint64_t)(wide >> 64));
 }
 
 /* ---- addends ---- */

@@ -26,6 +26,14 @@ struct mhcs_exact {
     uint64_t limb[MHCS_EXACT_LIMBS];
 };
 
+/* Adds to a limb, and what runs over to those above. */
+static inline void mhcs_exact_carry(uint64_t *limb, uint64_t value)
+{
+    if (__builtin_add_overflow(*limb, value, limb))
+        while (++*++limb == 0)
+            ;
+}
+
 /* `value` must be finite and not negative. Inline, for single figures of every row. */
 static inline void mhcs_exact_add(struct mhcs_exact *sum, double value)
 {
@@ -44,9 +52,7 @@ static inline void mhcs_exact_add(struct mhcs_exact *sum, double value)
     limb = &sum->limb[position / 64];
     wide = ((unsigned __int128)mantissa << position % 64) + *limb;
     *limb++ = (uint64_t)wide;
-    if (__builtin_add_overflow(*limb, (uint64_t)(wide >> 64), limb))
-        while (++*++limb == 0)
-            ;
+    mhcs_exact_carry(limb, (uint64_t)(wide >> 64));
 }
 void mhcs_exact_merge(struct mhcs_exact *sum, const struct mhcs_exact *other);
 /* Rounded once, to nearest. */

@@ -50,6 +50,12 @@ struct mhcs_columns {
     const int32_t *row;
     const int16_t *nonfinite;
 };
+/* Whether there are figures against a reference. */
+static inline bool mhcs_columns_have(const struct mhcs_columns *columns, enum mhcs_path reference)
+{
+    return reference == MHCS_OPERANDS || columns->checkpoint;
+}
+
 /* The rows from `row` on, as many as are alike; good until the batch is gone. */
 void mhcs_rows_columns(const struct mhcs_row_reader *rows, uint32_t row,
                        struct mhcs_columns *ret_columns);

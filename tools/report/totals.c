@@ -67,7 +67,7 @@ void mhcs_totals_add(struct mhcs_collect *collect, const struct mhcs_columns *co
         add_checks(collect, columns, begin, end);
     }
     MHCS_FOR_EACH_REFERENCE(r)
-        if (r == MHCS_OPERANDS || columns->checkpoint)
+        if (mhcs_columns_have(columns, r))
             for (size_t i = 0; i < MHCS_METRICS; i++)
                 mhcs_stat_add_all(&collect->metric[r][i], columns->metric[r][i], rows);
 }

@@ -4,7 +4,6 @@
 fault, and every call counted once."""
 import os
 import re
-import subprocess
 
 import e2e
 
@@ -42,12 +41,12 @@ def check(mode, order):
         return
     with e2e.scratch() as traces:
         run = e2e.client(arguments, traces, order, check=False, **SETTINGS)
-        e2e.expect(run.returncode == 0 and not e2e.faults(run), f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
+        e2e.expect(run.returncode == 0 and not e2e.faults(run),
+                   f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
         if run.returncode != 0:
             return
         e2e.same_results(plain, run, what, without)
-        verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
-        e2e.expect(verify.returncode == 0, f"{what}: the trace is whole {verify.stdout if verify.returncode else ''}")
+        e2e.expect_whole(traces, f"{what}: the trace")
         rows, facts = e2e.dump(traces)
     made = int(re.search(r"made (\d+)", run.stdout).group(1))
     count = e2e.counters(facts)
@@ -56,7 +55,8 @@ def check(mode, order):
     e2e.expect(made == count["sampled"] + sum(reasons.values()), f"{what}: each is sampled, or has a reason")
     e2e.expect(set(reasons) <= set(MODES[mode]), f"{what}: no other reason than {MODES[mode]}: {reasons}")
     e2e.expect(count["sampled"] > 0 or "lost" in MODES[mode], f"{what}: some are sampled")
-    e2e.expect(len({row["call"] for row in rows}) == count["sampled"], f"{what}: {count['sampled']} samples are recorded")
+    e2e.expect(len({row["call"] for row in rows}) == count["sampled"],
+               f"{what}: {count['sampled']} samples are recorded")
     armed = [event for f in facts for event in f.get("events", ()) if event["event"] == "armed"]
     e2e.expect(len(armed) == CONTEXTS.get(mode, 1), f"{what}: an engine for each context: {len(armed)}")
     if mode == "devices":

@@ -6,7 +6,6 @@ what became of its calls is counted to the call.
     test_stress.py CALLS-PER-THREAD ORDER...
 """
 import os
-import subprocess
 import sys
 import time
 
@@ -22,21 +21,24 @@ def made(run):
 
 
 def check(what, plain, run, again, traces):
-    e2e.expect(run.returncode == 0 and not e2e.faults(run), f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
+    e2e.expect(run.returncode == 0 and not e2e.faults(run),
+               f"{what}: no fault, no race {run.stderr if run.returncode else e2e.faults(run)}")
     e2e.same_results(plain, run, what, again)
     client = made(run)
     rows, facts = e2e.dump(traces)
     count = e2e.counters(facts)
-    e2e.expect((count["seen"], count["matched"]) == (client["seen"], client["matched"]), f"{what}: the client's own count: {client}")
+    e2e.expect((count["seen"], count["matched"]) == (client["seen"], client["matched"]),
+               f"{what}: the client's own count: {client}")
     rest = count["dropped"] + count["captured"] + count["failed"]
     e2e.expect(count["matched"] == count["sampled"] + rest, f"{what}: each matched one is accounted for: {count}")
     e2e.expect(sum(count["reasons"].values()) == rest, f"{what}: and each that was not sampled has a reason")
-    e2e.expect(count["sampled"] > 0 and count["reasons"]["gemm"] > 0, f"{what}: some were sampled, some refused by cuBLAS")
-    e2e.expect(len(rows) == len({row["call"] for row in rows}) == count["sampled"], f"{what}: {count['sampled']} samples are recorded, once each")
+    e2e.expect(count["sampled"] > 0 and count["reasons"]["gemm"] > 0,
+               f"{what}: some were sampled, some refused by cuBLAS")
+    e2e.expect(len(rows) == len({row["call"] for row in rows}) == count["sampled"],
+               f"{what}: {count['sampled']} samples are recorded, once each")
     worst = max(row["operands_rel"] for row in rows)
     e2e.expect(worst < 0.02, f"{what}: every sample is near its reference (worst {worst:.3e})")
-    verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", traces], text=True, capture_output=True, check=False)
-    e2e.expect(verify.returncode == 0, f"{what}: the trace is whole {verify.stdout if verify.returncode else ''}")
+    e2e.expect_whole(traces, f"{what}: the trace")
 
 
 calls, orders = sys.argv[1], sys.argv[2:]

@@ -125,6 +125,13 @@ def dump(directory):
     return rows, facts
 
 
+def expect_whole(directory, what, torn=False):
+    """By `mhcshadow-report verify`; `torn`: a kill may have torn off the end."""
+    run = subprocess.run([*RUNNER, REPORT, "verify", directory], text=True, capture_output=True, check=False)
+    whole = run.returncode == 0
+    expect(whole or (torn and "TORN" in run.stdout), f"{what} is whole {'' if whole else run.stdout}")
+
+
 def counters(facts):
     return [f["counters"] for f in facts if "counters" in f][-1]
 

@@ -34,16 +34,17 @@ with e2e.scratch() as work:
         else:
             kept = os.path.join(work, "kept")
             script = f'mount -t tmpfs -o size=12k none "{traces}" && LD_PRELOAD="$LIBRARY" "$@" && cp -r "{traces}" "{kept}"'
-            run = e2e.client(arguments, traces, wrapper=["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh"], SAMPLE="all")
+            run = e2e.client(arguments, traces,
+                             wrapper=["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh"], SAMPLE="all")
             e2e.expect(e2e.last_line(run) == plain, "full disk: the application runs on")
             lines = [line for line in run.stderr.splitlines() if line.startswith("mhcshadow")]
             e2e.expect(len(lines) == 1 and "No space left on device" in lines[0], f"full disk: {lines}")
-            verify = subprocess.run([*e2e.RUNNER, e2e.REPORT, "verify", kept], text=True, capture_output=True)
-            e2e.expect(verify.returncode == 0, f"full disk: what was kept is whole: {verify.stdout.strip()}")
+            e2e.expect_whole(kept, "full disk: what was kept")
 
     with e2e.scratch() as traces:
         for seed in ["1", "2"]:
             e2e.client([*arguments, "--seed", seed], traces, SAMPLE="all", LABEL=f"rank {seed}")
         run = subprocess.run([*e2e.RUNNER, e2e.REPORT, traces], text=True, capture_output=True)
-        e2e.expect(run.returncode == 0 and "rank 1" in run.stdout and "rank 2" in run.stdout, f"two ranks in one directory:\n{run.stdout}")
+        e2e.expect(run.returncode == 0 and "rank 1" in run.stdout and "rank 2" in run.stdout,
+                   f"two ranks in one directory:\n{run.stdout}")
 e2e.finish()

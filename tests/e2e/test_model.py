@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""With MHCSHADOW_MODEL sites have the model's names, errors of arithmetic and of weights are told apart, and wrong weights
-are named by the report."""
+"""With MHCSHADOW_MODEL sites have the model's names, errors of arithmetic and of weights are told apart, and wrong
+weights are named by the report."""
 import array
 import json
 import math
@@ -47,8 +47,8 @@ def write_altered(to, file, alter):
 
 
 def run(server_file, model, *options, precision="bf16", passes=5, **settings):
-    """Rows, facts and the report of a server with `server_file` whose released model is `model`. The simulated GPU works on
-    its own threads, and gets time between passes: no sample shall be dropped."""
+    """Rows, facts and the report of a server with `server_file` whose released model is `model`. The simulated GPU
+    works on its own threads, and gets time between passes: no sample shall be dropped."""
     settings = {"SAMPLE": "all", "ROWS": 4, "SHAPES": e2e.shapes(HIDDEN), "MODEL": model, **settings}
     with e2e.scratch() as traces:
         result = e2e.client(["--checkpoint", server_file, "--precision", precision, "--prefill-steps", str(passes),
@@ -98,8 +98,9 @@ with e2e.scratch() as work:
         (10, "bf16", (), 1.66e-3, 2.34e-3), (10, "bf16", ("--cast",), 1.66e-3, 2.34e-3)]
     if os.environ["MHCSHADOW_TEST_FEW"] == "0":
         cases += [
-            (43, "bf16", (), 1.66e-3, 2.34e-3), (43, "bf16", ("--cast",), 1.66e-3, 2.34e-3), (10, "bf16-f32", (), None, 1.63e-3),
-            (10, "fp16", (), 2.07e-4, 2.93e-4), (10, "tf32", (), 2.1e-4, 2.1e-4), (10, "tf32", ("--cast",), 2.1e-4, 2.1e-4)]
+            (43, "bf16", (), 1.66e-3, 2.34e-3), (43, "bf16", ("--cast",), 1.66e-3, 2.34e-3),
+            (10, "bf16-f32", (), None, 1.63e-3), (10, "fp16", (), 2.07e-4, 2.93e-4),
+            (10, "tf32", (), 2.1e-4, 2.1e-4), (10, "tf32", ("--cast",), 2.1e-4, 2.1e-4)]
     for layers, precision, options, operands, checkpoint in cases:
         what = f"{layers} layers, {precision} {' '.join(options)}".strip()
         model = flash if layers == 43 else file
@@ -107,28 +108,33 @@ with e2e.scratch() as work:
         some = {"SAMPLE": "0.6", "passes": 16} if layers == 43 else {}
         rows, facts, report, _ = run(model, model, *options, precision=precision, **some)
         sites = [s for f in facts for s in f.get("sites", [])]
-        wanted = {name: (None if name == "hc_head_fn" else int(name.split(".")[1]), name.split("_")[1]) for name in names(layers)}
+        wanted = {name: (None if name == "hc_head_fn" else int(name.split(".")[1]), name.split("_")[1])
+                  for name in names(layers)}
         e2e.expect({s["name"]: (s["layer"], s["role"]) for s in sites} == wanted and len(sites) == len(wanted),
                    f"{what}: all {len(wanted)} sites are named, once")
         e2e.expect({(r["site_name"], r["layer"], r["role"]) for r in rows} == {(n, *w) for n, w in wanted.items()},
                    f"{what}: and so are the rows")
         if options:
             e2e.expect({s["weight_order"] for s in sites} == {0}, f"{what}: all at one address")
-            e2e.expect(all(name_of.get(s["fingerprint"]) == s["name"] for s in sites), f"{what}: the same content has the same name")
+            e2e.expect(all(name_of.get(s["fingerprint"]) == s["name"] for s in sites),
+                       f"{what}: the same content has the same name")
         else:
-            e2e.expect(all(names(layers)[s["weight_order"]] == s["name"] for s in sites), f"{what}: in the order of the calls")
+            e2e.expect(all(names(layers)[s["weight_order"]] == s["name"] for s in sites),
+                       f"{what}: in the order of the calls")
             name_of.update({s["fingerprint"]: s["name"] for s in sites})
         by_name = {s["name"]: s for s in sites}
         few = [r for r in rows if r["role"] != "head"][::97]
         e2e.expect(all(abs(comb_error(r, by_name[r["site_name"]]) / r["checkpoint_comb_err"] - 1) < 0.02 for r in few),
                    f"{what}: scale and base in the facts are those of the maps, in {len(few)} rows")
         forms = {s["form"] for f in facts for s in f.get("sites", [])}
-        e2e.expect(forms == {{"bf16": "bf16", "bf16-f32": "bf16", "fp16": "f16"}.get(precision, "stored")}, f"{what}: forms {forms}")
+        e2e.expect(forms == {{"bf16": "bf16", "bf16-f32": "bf16", "fp16": "f16"}.get(precision, "stored")},
+                   f"{what}: forms {forms}")
         for column, expected in (("operands_rel", operands), ("checkpoint_rel", checkpoint)):
             value = rms(rows, column)
             good = value < 3e-6 if expected is None else abs(value / expected - 1) < 0.15
             e2e.expect(good, f"{what}: {column} {value:.3e}, expected {expected or 'fp32 noise'}")
-        e2e.expect(report.returncode == 0 and "Weights" not in report.stdout, f"{what}: the report passes and has no finding")
+        e2e.expect(report.returncode == 0 and "Weights" not in report.stdout,
+                   f"{what}: the report passes and has no finding")
 
     # Of the same traffic the three back ends say the same, within the rounding of fp32.
     def by_row(rows):  # x differs from call to call: its rms tells the row
@@ -139,7 +145,8 @@ with e2e.scratch() as work:
 
     kernel, facts, report, _ = run(file, file, passes=2)
     kernel, seen = by_row(kernel), {"kernel": e2e.counters(facts)}
-    e2e.expect("fp32 reference (the library's kernel) against fp64" in check_line(report), f"kernel: {check_line(report)}")
+    e2e.expect("fp32 reference (the library's kernel) against fp64" in check_line(report),
+               f"kernel: {check_line(report)}")
     for back_end, self_check in (("cublas", "fp32 reference (cuBLAS) against fp64"), ("host", "fp64 itself")):
         rows, facts, report, _ = run(file, file, passes=2, REFERENCE=back_end)
         other, seen[back_end] = by_row(rows), e2e.counters(facts)
@@ -148,20 +155,24 @@ with e2e.scratch() as work:
             off = max(math.sqrt(sum((a - b) ** 2 for a, b in zip(kernel[k][reference][:n], other[k][reference][:n]))
                                 / sum(a * a for a in kernel[k][reference][:n]))
                       for k in both for n in [4 if kernel[k]["role"] == "head" else 24])
-            e2e.expect(len(both) > 64 and 0 < off < 2e-6, f"{back_end}: {reference} of {len(both)} rows agree within {off:.1e}, and not to the bit")
+            e2e.expect(len(both) > 64 and 0 < off < 2e-6,
+                       f"{back_end}: {reference} of {len(both)} rows agree within {off:.1e}, and not to the bit")
             rel = max(abs(kernel[k][f"{reference}_rel"] - other[k][f"{reference}_rel"]) for k in both)
             e2e.expect(rel < 2e-6, f"{back_end}: {reference}_rel agrees within {rel:.1e}")
-        e2e.expect(rms(rows, "checkpoint_rel") > 1.2 * rms(rows, "operands_rel"), f"{back_end}: checkpoint and operands apart")
+        e2e.expect(rms(rows, "checkpoint_rel") > 1.2 * rms(rows, "operands_rel"),
+                   f"{back_end}: checkpoint and operands apart")
         e2e.expect(self_check in check_line(report), f"{back_end}: {check_line(report)}")
         modes = {e["mode"] for f in facts for e in f.get("events", []) if e["event"] in ("armed", "fallback")}
         e2e.expect(modes == {back_end}, f"{back_end}: the reference runs as {modes}")
     calls = {(c["seen"], c["matched"]) for c in seen.values()}
     e2e.expect(len(calls) == 1, f"the reference's own cuBLAS calls are not the application's: {calls}")
-    e2e.expect(seen["cublas"]["checked_cublas"] == seen["cublas"]["checked"] > 0, "cublas: what was checked was by cuBLAS")
+    e2e.expect(seen["cublas"]["checked_cublas"] == seen["cublas"]["checked"] > 0,
+               "cublas: what was checked was by cuBLAS")
 
     # Memory for two slots and the weights is enough.
     small = run(file, file, passes=2, MEM_MB=1, HEADROOM_MB=1)[0]
-    e2e.expect(len(small) > 0 and all(r["checkpoint"] for r in small), f"1 MB of arena: {len(small)} rows, all with the checkpoint")
+    e2e.expect(len(small) > 0 and all(r["checkpoint"] for r in small),
+               f"1 MB of arena: {len(small)} rows, all with the checkpoint")
 
     # Wrong weights.
     def layer_7_for_8(fn, put):
@@ -197,7 +208,8 @@ with e2e.scratch() as work:
     write_altered(wrong, file, all_of_them)
     rows, facts, report, result = run(wrong, file)
     out, log = words(report.stdout), words(result.stderr)
-    for site, text in [(None, "where layers.8.hc_attn_fn is due, the server multiplies with the weights of layers.7.hc_attn_fn"),
+    for site, text in [(None, "where layers.8.hc_attn_fn is due, the server multiplies with the weights of "
+                              "layers.7.hc_attn_fn"),
                        ("layers.3.hc_ffn_fn*", "row 5 (post[1]) is negated"),
                        ("layers.2.hc_attn_fn*", "the rows of comb are transposed"),
                        ("hc_head_fn*", "row 3 (pre[3]) differs in column 100 alone, by "),
@@ -209,24 +221,30 @@ with e2e.scratch() as work:
             e2e.expect(site in {r["site_name"] for r in rows}, f"wrong weights: there are rows of {site}")
     verdict = report.stdout.split("Verdict")[-1]
     e2e.expect(re.search(r"^  (WARN|FAIL)$", verdict, re.M), "wrong weights: the verdict is not PASS")
-    e2e.expect("not all of the server's weights are the checkpoint's" in words(verdict), "wrong weights: the verdict tells of them")
+    e2e.expect("not all of the server's weights are the checkpoint's" in words(verdict),
+               "wrong weights: the verdict tells of them")
 
     # Weights that are loaded anew while the server runs: another model's, and an update of one of them.
     other = e2e.checkpoint(work, layers=10, hidden=HIDDEN, seed=2)
     tuned = os.path.join(work, "tuned.safetensors")
 
     def tuned_by_little(fn, put):
-        put("layers.4.hc_attn_fn", array.array("f", [v + 0.05 * abs(v) * math.sin(i) for i, v in enumerate(fn("layers.4.hc_attn_fn"))]))
+        put("layers.4.hc_attn_fn",
+            array.array("f", [v + 0.05 * abs(v) * math.sin(i) for i, v in enumerate(fn("layers.4.hc_attn_fn"))]))
 
     write_altered(tuned, file, tuned_by_little)
-    for what, reloaded, changed in (("another model", other, names(10)), ("one tuned matrix", tuned, ["layers.4.hc_attn_fn"])):
+    for what, reloaded, changed in (("another model", other, names(10)),
+                                    ("one tuned matrix", tuned, ["layers.4.hc_attn_fn"])):
         rows, facts, report, result = run(file, file, "--reload", reloaded, passes=10)
-        said = [e["text"] for f in facts for e in f.get("events", []) if e["event"] == "weights" and "changed while the server ran" in e["text"]]
+        said = [e["text"] for f in facts for e in f.get("events", [])
+                if e["event"] == "weights" and "changed while the server ran" in e["text"]]
         at = sorted(re.match(r"the weights at the address of (\S+) changed", text)[1] for text in said)
-        e2e.expect(at == sorted(changed), f"reload of {what}: noticed at {len(at)} of {len(changed)} addresses: {at[:3]}")
+        e2e.expect(at == sorted(changed),
+                   f"reload of {what}: noticed at {len(at)} of {len(changed)} addresses: {at[:3]}")
         e2e.expect("changed while the server ran" in words(report.stdout), f"reload of {what}: the report says so")
         new = {r["site_name"] for r in rows} - set(names(10))
-        e2e.expect(len(new) == len(changed), f"reload of {what}: the new weights are sites of their own: {sorted(new)[:3]}")
+        e2e.expect(len(new) == len(changed),
+                   f"reload of {what}: the new weights are sites of their own: {sorted(new)[:3]}")
     e2e.expect(new == {"layers.4.hc_attn_fn*"}, f"one tuned matrix: it resembles its old self: {new}")
 
     # A checkpoint that can't be used is said, and the server runs on.

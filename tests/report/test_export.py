@@ -54,7 +54,8 @@ class Json(Export):
     def test_it_says_where_what_was_found_lies(self):
         self.make("nan_row")
         extent = parse(self.export("json"))["conclusion"]["extent"]
-        self.assertEqual((extent["sites"], extent["worst"]["site"], extent["worst"]["phase"]), (1, "layers.2.hc_attn_fn", "prefill"))
+        self.assertEqual((extent["sites"], extent["worst"]["site"], extent["worst"]["phase"]),
+                         (1, "layers.2.hc_attn_fn", "prefill"))
         self.make("clean")
         self.assertEqual(parse(self.export("json"))["conclusion"]["extent"], {"sites": 0})
 
@@ -78,7 +79,8 @@ class Json(Export):
 
     def test_files_in_any_order_give_the_same_bytes(self):
         self.make("clean")
-        self.assertEqual(self.export("json", self.rank(0), self.rank(1)), self.export("json", self.rank(1), self.rank(0)))
+        self.assertEqual(self.export("json", self.rank(0), self.rank(1)),
+                         self.export("json", self.rank(1), self.rank(0)))
 
     def test_without_rows_it_is_still_json(self):
         report = parse(self.export("json", code=3))
@@ -102,7 +104,8 @@ class Rows(Export):
         rows = [parse(line) for line in self.export("jsonl").splitlines()]
         self.assertEqual(len(rows), 896)
         self.assertEqual([row["pid"] for row in rows], [4711] * 448 + [815] * 448)
-        self.assertEqual({row["phase"] for row in rows[:448]} | {row["phase"] for row in rows[448:]}, {"prefill", "decode"})
+        self.assertEqual({row["phase"] for row in rows[:448]} | {row["phase"] for row in rows[448:]},
+                         {"prefill", "decode"})
         self.assertEqual([row["call"] for row in rows[:448]], sorted(row["call"] for row in rows[:448]))
         self.assertEqual({len(row["production"]) for row in rows}, {24})
 
@@ -173,7 +176,8 @@ class Rows(Export):
         for case in ("long_run", "longer_run"):
             self.make(case)
             for form in ("jsonl", "csv", "perfetto"):
-                with subprocess.Popen([REPORT, "export", "--format", form, self.rank()], stdout=subprocess.DEVNULL) as process:
+                with subprocess.Popen([REPORT, "export", "--format", form, self.rank()],
+                                      stdout=subprocess.DEVNULL) as process:
                     _, status, usage = os.wait4(process.pid, 0)
                     process.returncode = os.waitstatus_to_exitcode(status)
                 self.assertEqual(process.returncode, 0)
@@ -191,18 +195,21 @@ class Perfetto(Export):
         self.assertEqual(names["process_name", 2, 0], "node-b 815 (night build)")
         for pid in (1, 2):
             tracks = [name for (kind, p, _), name in names.items() if kind == "thread_name" and p == pid]
-            self.assertEqual(sorted(tracks), sorted([f"layers.{i}.hc_{r}_fn" for i in range(3) for r in ("attn", "ffn")] + ["hc_head_fn"]))
+            sites = [f"layers.{i}.hc_{r}_fn" for i in range(3) for r in ("attn", "ffn")] + ["hc_head_fn"]
+            self.assertEqual(sorted(tracks), sorted(sites))
 
     def test_every_sampled_call_is_an_instant_and_a_counter_at_its_time(self):
         self.make("clean")
         events = parse(self.export("perfetto"))["traceEvents"]
         instants = [e for e in events if e["ph"] == "i"]
         self.assertEqual(len(instants), 2 * 28)
-        self.assertEqual([e["ts"] for e in instants[:28]], [1700000000000000 + 10000 * e["args"]["call"] for e in instants[:28]])
+        self.assertEqual([e["ts"] for e in instants[:28]],
+                         [1700000000000000 + 10000 * e["args"]["call"] for e in instants[:28]])
         self.assertEqual({e["args"]["rows"] for e in instants}, {16})
         rows = [parse(line) for line in self.export("jsonl").splitlines()]
         for event in instants:
-            of = [r["operands_rel"] for r in rows if r["pid"] == {1: 4711, 2: 815}[event["pid"]] and r["call"] == event["args"]["call"]]
+            pid, call = {1: 4711, 2: 815}[event["pid"]], event["args"]["call"]
+            of = [r["operands_rel"] for r in rows if r["pid"] == pid and r["call"] == call]
             rms = (sum(rel * rel for rel in of) / len(of)) ** 0.5
             self.assertAlmostEqual(event["args"]["operands"]["rms_rel"] / rms, 1, places=7)
         self.assertEqual(len([e for e in events if e["ph"] == "C"]), 2 * 28)
@@ -238,8 +245,8 @@ class Usage(Export):
         self.make("few")
         for form in ("json", "jsonl", "csv", "openmetrics", "perfetto"):
             with open("/dev/full", "w", encoding="ascii") as full:
-                done = subprocess.run([REPORT, "export", "--format", form, self.dir], stdout=full, stderr=subprocess.PIPE,
-                                      check=False, text=True)
+                done = subprocess.run([REPORT, "export", "--format", form, self.dir], stdout=full,
+                                      stderr=subprocess.PIPE, check=False, text=True)
             self.assertEqual(done.returncode, 3, form)
             self.assertIn("No space left on device", done.stderr)
 
